@@ -1,0 +1,426 @@
+//! A workflow file as typed values.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::{Diagnostic, Field, Node, Position, Spanned};
+use crate::expr::Expression;
+
+/// A workflow file that has passed every static check.
+#[derive(Debug, Clone)]
+pub struct Workflow {
+    /// The file as the user named it; it stands in every diagnostic.
+    pub file: Arc<str>,
+    /// `name`, raw text.
+    pub name: Option<String>,
+    /// `run-name`.
+    pub run_name: Option<Field<String>>,
+    /// `on`.
+    pub on: Triggers,
+    /// `env`.
+    pub env: Option<Field<StringMap>>,
+    /// `defaults`.
+    pub defaults: Option<Field<Defaults>>,
+    /// `permissions`.
+    pub permissions: Option<Permissions>,
+    /// `concurrency`.
+    pub concurrency: Option<Field<Concurrency>>,
+    /// `jobs` in the order of the file.
+    pub jobs: Vec<Arc<Job>>,
+}
+
+/// A mapping of strings in the order of the file, such as `env`, `with` and `outputs`.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct StringMap(pub IndexMap<String, String>);
+
+/// `on`: each event with its filters.
+#[derive(Debug, Clone, Default)]
+pub struct Triggers {
+    /// The events by name, in the order of the file.
+    pub events: IndexMap<String, EventConfig>,
+    /// `workflow_dispatch`.
+    pub dispatch: Option<DispatchTrigger>,
+    /// `workflow_call`.
+    pub call: Option<CallTrigger>,
+}
+
+/// The filters of one event; an absent filter lets everything through.
+#[derive(Debug, Clone, Default)]
+pub struct EventConfig {
+    /// `types`.
+    pub types: Option<Vec<String>>,
+    /// `branches`.
+    pub branches: Option<Vec<String>>,
+    /// `branches-ignore`.
+    pub branches_ignore: Option<Vec<String>>,
+    /// `tags`.
+    pub tags: Option<Vec<String>>,
+    /// `tags-ignore`.
+    pub tags_ignore: Option<Vec<String>>,
+    /// `paths`.
+    pub paths: Option<Vec<String>>,
+    /// `paths-ignore`.
+    pub paths_ignore: Option<Vec<String>>,
+    /// `workflows` of `workflow_run`.
+    pub workflows: Option<Vec<String>>,
+    /// `cron` entries of `schedule`.
+    pub schedule: Vec<String>,
+}
+
+/// `on.workflow_dispatch`.
+#[derive(Debug, Clone, Default)]
+pub struct DispatchTrigger {
+    /// `inputs` in the order of the file.
+    pub inputs: IndexMap<String, DispatchInput>,
+}
+
+/// One input of `workflow_dispatch`.
+#[derive(Debug, Clone)]
+pub struct DispatchInput {
+    /// `description`.
+    pub description: Option<String>,
+    /// `required`.
+    pub required: bool,
+    /// `default`, as text.
+    pub default: Option<String>,
+    /// `type`.
+    pub kind: DispatchInputKind,
+    /// Where the input is declared.
+    pub position: Position,
+}
+
+/// The types of a dispatch input.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum DispatchInputKind {
+    /// `string`, the default.
+    String,
+    /// `boolean`
+    Boolean,
+    /// `number`
+    Number,
+    /// `environment`
+    Environment,
+    /// `choice`, one of the options.
+    Choice(Vec<String>),
+}
+
+/// `on.workflow_call`.
+#[derive(Debug, Clone, Default)]
+pub struct CallTrigger {
+    /// `inputs` in the order of the file.
+    pub inputs: IndexMap<String, CallInput>,
+    /// `secrets` in the order of the file: name to `required`.
+    pub secrets: IndexMap<String, bool>,
+    /// `outputs` in the order of the file; contexts github, inputs, vars, jobs.
+    pub outputs: IndexMap<String, Field<String>>,
+}
+
+/// One input of `workflow_call`.
+#[derive(Debug, Clone)]
+pub struct CallInput {
+    /// `type`.
+    pub kind: CallInputKind,
+    /// `required`.
+    pub required: bool,
+    /// `default`; its value must have the input's type. Contexts github, inputs, vars.
+    pub default: Option<Field<InputValue>>,
+    /// Where the input is declared.
+    pub position: Position,
+}
+
+/// The types of a call input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum CallInputKind {
+    /// `string`
+    String,
+    /// `boolean`
+    Boolean,
+    /// `number`
+    Number,
+}
+
+/// A typed scalar that is given to an input.
+#[derive(Debug, Clone, PartialEq)]
+pub enum InputValue {
+    /// A string.
+    String(String),
+    /// A boolean.
+    Boolean(bool),
+    /// A number.
+    Number(f64),
+}
+
+/// `permissions`.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Permissions {
+    /// `read-all`
+    ReadAll,
+    /// `write-all`
+    WriteAll,
+    /// A mapping; scopes that are not listed are `none`.
+    Scopes(IndexMap<String, Access>),
+}
+
+/// What a token may do in one scope.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Access {
+    /// `none`
+    None,
+    /// `read`
+    Read,
+    /// `write`
+    Write,
+}
+
+/// `concurrency`, evaluated.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Concurrency {
+    /// `group`, at most 400 characters.
+    pub group: String,
+    /// `cancel-in-progress`.
+    pub cancel_in_progress: bool,
+}
+
+/// `defaults.run`, evaluated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Defaults {
+    /// `shell`.
+    pub shell: Option<String>,
+    /// `working-directory`.
+    pub working_directory: Option<String>,
+}
+
+/// The `if` of a job or step: always an expression, wrapped as GitHub wraps it.
+#[derive(Debug, Clone)]
+pub struct Condition {
+    /// The expression that decides, such as `success() && (github.ref == 'x')`.
+    pub expression: Expression,
+    /// Where it is written, if it is.
+    pub position: Option<Position>,
+}
+
+/// A job.
+#[derive(Debug, Clone)]
+pub struct Job {
+    /// The key under `jobs`.
+    pub id: String,
+    /// Where the key stands.
+    pub position: Position,
+    /// `name`.
+    pub name: Option<Field<String>>,
+    /// `needs`: ids as the needed jobs spell them.
+    pub needs: Vec<Spanned<String>>,
+    /// `if`.
+    pub condition: Condition,
+    /// `strategy`, evaluated by `plan::matrix`; contexts github, inputs, vars, needs.
+    pub strategy: Option<Strategy>,
+    /// `permissions`.
+    pub permissions: Option<Permissions>,
+    /// `concurrency`.
+    pub concurrency: Option<Field<Concurrency>>,
+    /// What the job does.
+    pub body: JobBody,
+}
+
+/// `strategy` as it is written: one mapping, or one expression that yields it.
+#[derive(Debug, Clone)]
+pub struct Strategy {
+    /// The checked node; `plan::matrix` evaluates it with [`super::evaluate_node`].
+    pub node: Node,
+}
+
+/// What a job does.
+#[derive(Debug, Clone)]
+pub enum JobBody {
+    /// A job with steps.
+    Steps(Box<StepsJob>),
+    /// A job that calls a reusable workflow.
+    Call(Box<CallJob>),
+}
+
+/// A job with steps.
+#[derive(Debug, Clone)]
+pub struct StepsJob {
+    /// `runs-on`.
+    pub runs_on: Field<RunsOn>,
+    /// `timeout-minutes`, default 360.
+    pub timeout_minutes: Option<Field<f64>>,
+    /// `cancel-timeout-minutes`, default 5.
+    pub cancel_timeout_minutes: Option<Field<f64>>,
+    /// `continue-on-error`.
+    pub continue_on_error: Option<Field<bool>>,
+    /// `container`.
+    pub container: Option<Field<Container>>,
+    /// `services` by id.
+    pub services: Option<Field<Services>>,
+    /// `env`.
+    pub env: Option<Field<StringMap>>,
+    /// `environment`: name, and url which is evaluated at the end of the job.
+    pub environment: Option<Environment>,
+    /// `outputs`.
+    pub outputs: Option<Field<StringMap>>,
+    /// `defaults`.
+    pub defaults: Option<Field<Defaults>>,
+    /// `steps`.
+    pub steps: Vec<Arc<Step>>,
+}
+
+/// `environment` of a job.
+#[derive(Debug, Clone)]
+pub struct Environment {
+    /// `name`.
+    pub name: Field<String>,
+    /// `url`.
+    pub url: Option<Field<String>>,
+}
+
+/// `runs-on`, evaluated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct RunsOn {
+    /// `group`.
+    pub group: Option<String>,
+    /// Labels; a job runs where all of them are offered.
+    pub labels: Vec<String>,
+}
+
+/// `container` or one service, evaluated.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Container {
+    /// `image`; empty means no container.
+    pub image: String,
+    /// `options`.
+    pub options: Option<String>,
+    /// `env`.
+    pub env: StringMap,
+    /// `ports`.
+    pub ports: Vec<String>,
+    /// `volumes`.
+    pub volumes: Vec<String>,
+    /// `credentials`: user name and password.
+    pub credentials: Option<(String, String)>,
+    /// `entrypoint` (services only).
+    pub entrypoint: Option<String>,
+    /// `command` (services only).
+    pub command: Option<String>,
+}
+
+/// `services`, evaluated, by id in the order of the file.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Services(pub IndexMap<String, Container>);
+
+/// A job that calls a reusable workflow.
+#[derive(Debug, Clone)]
+pub struct CallJob {
+    /// `uses`.
+    pub uses: Spanned<WorkflowRef>,
+    /// `with`: typed scalars by input name.
+    pub with: IndexMap<String, Field<InputValue>>,
+    /// The places of the keys of `with`.
+    pub with_positions: IndexMap<String, Position>,
+    /// `secrets`.
+    pub secrets: CallSecrets,
+}
+
+/// `secrets` of a job that calls a workflow.
+#[derive(Debug, Clone)]
+pub enum CallSecrets {
+    /// `inherit`: all that the caller had.
+    Inherit,
+    /// Those listed; nothing if the key is absent.
+    Listed(IndexMap<String, Field<String>>),
+}
+
+/// Which reusable workflow is called.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum WorkflowRef {
+    /// `./.github/workflows/f.yml`, the path without `./`.
+    Local(String),
+    /// `owner/repo/.github/workflows/f.yml@ref`.
+    Remote {
+        /// `owner/repo`
+        repository: String,
+        /// The path inside of the repository.
+        path: String,
+        /// Branch, tag or commit.
+        git_ref: String,
+    },
+}
+
+/// A step of a job or of a composite action.
+#[derive(Debug, Clone)]
+pub struct Step {
+    /// The id, generated if none is written; generated ids start with `__` and have no entry in `steps`.
+    pub id: String,
+    /// Where the step stands.
+    pub position: Position,
+    /// `name`.
+    pub name: Option<Field<String>>,
+    /// `if`.
+    pub condition: Condition,
+    /// `continue-on-error`.
+    pub continue_on_error: Option<Field<bool>>,
+    /// `timeout-minutes`.
+    pub timeout_minutes: Option<Field<f64>>,
+    /// `env`.
+    pub env: Option<Field<StringMap>>,
+    /// What the step does.
+    pub action: StepAction,
+}
+
+/// What a step does.
+#[derive(Debug, Clone)]
+pub enum StepAction {
+    /// `run`
+    Run(RunStep),
+    /// `uses`
+    Uses(UsesStep),
+}
+
+/// A `run` step.
+#[derive(Debug, Clone)]
+pub struct RunStep {
+    /// `run`.
+    pub script: Field<String>,
+    /// `shell`: literal in a workflow, may be an expression in a composite action.
+    pub shell: Option<Field<String>>,
+    /// `working-directory`.
+    pub working_directory: Option<Field<String>>,
+}
+
+/// A `uses` step.
+#[derive(Debug, Clone)]
+pub struct UsesStep {
+    /// `uses`.
+    pub uses: Spanned<ActionRef>,
+    /// `with`.
+    pub with: Option<Field<StringMap>>,
+}
+
+/// Which action a step uses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ActionRef {
+    /// `docker://image`
+    Docker(String),
+    /// `./path`, as it is written.
+    Local(String),
+    /// `owner/repo[/path]@ref`, or an absolute URL in place of `owner/repo`.
+    Remote {
+        /// `owner/repo`, or `https://host/owner/repo`.
+        repository: String,
+        /// The path inside of the repository, maybe empty.
+        path: String,
+        /// Branch, tag or commit.
+        git_ref: String,
+    },
+}
+
+impl Workflow {
+    /// Reads a workflow file and checks all that can be checked without running it.
+    ///
+    /// # Errors
+    /// Up to ten mistakes in the order in which they were found.
+    pub fn parse(_file: &str, _text: &str) -> Result<Self, Vec<Diagnostic>> {
+        Err(Vec::new())
+    }
+}

@@ -91,7 +91,11 @@ pub struct Field<T> {
 impl<T> Field<T> {
     /// Makes a field of a checked node of `file`.
     pub fn new(file: Arc<str>, node: Node) -> Self {
-        Self { node: Arc::new(node), file, kind: PhantomData }
+        Self {
+            node: Arc::new(node),
+            file,
+            kind: PhantomData,
+        }
     }
 
     /// The node as it is written.

@@ -1,8 +1,17 @@
 //! The expression language: lexer, parser, typed values, functions and evaluation.
 
+mod casing;
+mod compare;
+mod json;
+mod memory;
+mod number;
+mod object;
 mod value;
 
-pub use value::{Array, Object, Value};
+pub use json::JsonError;
+pub use number::number_text;
+pub use object::{Array, Object};
+pub use value::{Kind, Value};
 
 use std::sync::Arc;
 

@@ -58,13 +58,18 @@ pub(super) fn compare(left: &str, right: &str) -> Ordering {
 /// Tells whether `text` begins with `prefix`, ignoring case.
 pub(super) fn starts_with(text: &str, prefix: &str) -> bool {
     let mut rest = text.chars();
-    prefix.chars().all(|wanted| rest.next().is_some_and(|c| upper(c) == upper(wanted)))
+    prefix
+        .chars()
+        .all(|wanted| rest.next().is_some_and(|c| upper(c) == upper(wanted)))
 }
 
 /// Tells whether `text` ends with `suffix`, ignoring case.
 pub(super) fn ends_with(text: &str, suffix: &str) -> bool {
     let mut rest = text.chars().rev();
-    suffix.chars().rev().all(|wanted| rest.next().is_some_and(|c| upper(c) == upper(wanted)))
+    suffix
+        .chars()
+        .rev()
+        .all(|wanted| rest.next().is_some_and(|c| upper(c) == upper(wanted)))
 }
 
 /// Tells whether `part` stands anywhere in `text`, ignoring case. Takes linear time.
@@ -74,7 +79,10 @@ pub(super) fn contains(text: &str, part: &str) -> bool {
 
 /// The upper-case form of a whole text.
 fn folded(text: &str) -> Cow<'_, str> {
-    if text.bytes().all(|byte| byte.is_ascii() && !byte.is_ascii_lowercase()) {
+    if text
+        .bytes()
+        .all(|byte| byte.is_ascii() && !byte.is_ascii_lowercase())
+    {
         return Cow::Borrowed(text);
     }
     if text.is_ascii() {
@@ -87,13 +95,20 @@ fn folded(text: &str) -> Cow<'_, str> {
 ///
 /// The bytes are handed over in blocks of a fixed size: whether the text is ASCII does not show in the calls.
 pub(super) fn hash(text: &str, state: &mut impl Hasher) {
-    let mut block = Block { bytes: [0; 64], len: 0 };
+    let mut block = Block {
+        bytes: [0; 64],
+        len: 0,
+    };
     if text.is_ascii() {
-        text.bytes().for_each(|byte| block.push(byte.to_ascii_uppercase(), state));
+        text.bytes()
+            .for_each(|byte| block.push(byte.to_ascii_uppercase(), state));
     } else {
         let mut utf8 = [0; 4];
         for c in text.chars() {
-            upper(c).encode_utf8(&mut utf8).bytes().for_each(|byte| block.push(byte, state));
+            upper(c)
+                .encode_utf8(&mut utf8)
+                .bytes()
+                .for_each(|byte| block.push(byte, state));
         }
     }
     state.write(&block.bytes[..block.len]);

@@ -18,12 +18,18 @@ pub(super) struct TextBuilder {
 impl TextBuilder {
     /// Makes an empty text that may grow to `max_units` UTF-16 units.
     pub(super) fn new(max_units: usize) -> Self {
-        Self { text: String::new(), units_left: max_units }
+        Self {
+            text: String::new(),
+            units_left: max_units,
+        }
     }
 
     /// Appends a piece.
     pub(super) fn push(&mut self, piece: &str) -> Result<(), MemoryExceeded> {
-        self.units_left = self.units_left.checked_sub(utf16_len(piece)).ok_or(MemoryExceeded)?;
+        self.units_left = self
+            .units_left
+            .checked_sub(utf16_len(piece))
+            .ok_or(MemoryExceeded)?;
         self.text.push_str(piece);
         Ok(())
     }
@@ -36,5 +42,9 @@ impl TextBuilder {
 
 /// The length of a text in UTF-16 units, which is how GitHub measures texts.
 pub(super) fn utf16_len(text: &str) -> usize {
-    if text.is_ascii() { text.len() } else { text.encode_utf16().count() }
+    if text.is_ascii() {
+        text.len()
+    } else {
+        text.encode_utf16().count()
+    }
 }

@@ -50,7 +50,11 @@ fn infinity(text: &str) -> f64 {
         Some(word) => (-1.0, word),
         None => (1.0, text.strip_prefix('+').unwrap_or(text)),
     };
-    if word.eq_ignore_ascii_case("Infinity") { sign * f64::INFINITY } else { f64::NAN }
+    if word.eq_ignore_ascii_case("Infinity") {
+        sign * f64::INFINITY
+    } else {
+        f64::NAN
+    }
 }
 
 /// Writes a number as GitHub does: at most 15 significant digits, scientific from 1E+15 up and below 0.0001.
@@ -80,7 +84,10 @@ fn significant_digits(number: f64) -> (String, i32) {
     let text = format!("{number:.14e}");
     let (mantissa, exponent) = text.split_once('e').unwrap_or((&text, "0"));
     let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
-    (digits.trim_end_matches('0').to_owned(), exponent.parse().unwrap_or(0))
+    (
+        digits.trim_end_matches('0').to_owned(),
+        exponent.parse().unwrap_or(0),
+    )
 }
 
 fn positional(digits: &str, exponent: i32) -> String {
@@ -134,8 +141,29 @@ mod tests {
     #[test]
     fn other_texts_are_no_numbers() {
         let texts = [
-            "a", ".", "1e", "1e+", "e5", "1_000", "1,000", "0x", "0xg", "0x+1", "0X1F", "0x100000000", "-0x1", "0o8",
-            "0b1", "1 2", "1.2.3", "--1", "１", "∞", "inf", "nan", "true",
+            "a",
+            ".",
+            "1e",
+            "1e+",
+            "e5",
+            "1_000",
+            "1,000",
+            "0x",
+            "0xg",
+            "0x+1",
+            "0X1F",
+            "0x100000000",
+            "-0x1",
+            "0o8",
+            "0b1",
+            "1 2",
+            "1.2.3",
+            "--1",
+            "１",
+            "∞",
+            "inf",
+            "nan",
+            "true",
         ];
         for text in texts {
             assert!(parse(text).is_nan(), "{text:?}");

@@ -37,12 +37,18 @@ struct Lookup<'a> {
 impl Array {
     /// Makes a list of `items`.
     pub fn new(items: Vec<Value>) -> Self {
-        Self { items, filtered: false }
+        Self {
+            items,
+            filtered: false,
+        }
     }
 
     /// Makes the result of a wildcard: an index into it applies to each of its items.
     pub(super) fn filtered(items: Vec<Value>) -> Self {
-        Self { items, filtered: true }
+        Self {
+            items,
+            filtered: true,
+        }
     }
 
     /// Tells whether an index applies to the items rather than to the list.
@@ -99,7 +105,10 @@ impl Object {
 
     /// Makes an empty mapping whose keys differ by case, as those of `env` do on Linux.
     pub fn case_sensitive() -> Self {
-        Self { entries: IndexMap::new(), case_sensitive: true }
+        Self {
+            entries: IndexMap::new(),
+            case_sensitive: true,
+        }
     }
 
     /// Tells whether keys differ by case.
@@ -111,7 +120,10 @@ impl Object {
     ///
     /// A key that is there already keeps its place and its spelling.
     pub fn insert(&mut self, key: impl Into<Arc<str>>, value: impl Into<Value>) -> Option<Value> {
-        let key = Key { text: key.into(), case_sensitive: self.case_sensitive };
+        let key = Key {
+            text: key.into(),
+            case_sensitive: self.case_sensitive,
+        };
         self.entries.insert(key, value.into())
     }
 
@@ -157,11 +169,16 @@ impl Object {
 
     /// The entry at `index` in insertion order.
     pub(super) fn entry_at(&self, index: usize) -> Option<(&str, &Value)> {
-        self.entries.get_index(index).map(|(key, value)| (key.text.as_ref(), value))
+        self.entries
+            .get_index(index)
+            .map(|(key, value)| (key.text.as_ref(), value))
     }
 
     fn lookup<'a>(&self, text: &'a str) -> Lookup<'a> {
-        Lookup { text, case_sensitive: self.case_sensitive }
+        Lookup {
+            text,
+            case_sensitive: self.case_sensitive,
+        }
     }
 }
 
@@ -183,7 +200,11 @@ impl<K: Into<Arc<str>>, V: Into<Value>> Extend<(K, V)> for Object {
 
 impl Lookup<'_> {
     fn matches(&self, key: &str) -> bool {
-        if self.case_sensitive { self.text == key } else { casing::equal(self.text, key) }
+        if self.case_sensitive {
+            self.text == key
+        } else {
+            casing::equal(self.text, key)
+        }
     }
 }
 
@@ -201,7 +222,11 @@ impl Hash for Lookup<'_> {
 
 impl PartialEq for Key {
     fn eq(&self, other: &Self) -> bool {
-        Lookup { text: &self.text, case_sensitive: self.case_sensitive }.matches(&other.text)
+        Lookup {
+            text: &self.text,
+            case_sensitive: self.case_sensitive,
+        }
+        .matches(&other.text)
     }
 }
 

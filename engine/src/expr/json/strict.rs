@@ -19,7 +19,11 @@ impl From<serde_json::Error> for JsonError {
         let text = error.to_string();
         // The library appends the place, which has its own fields here.
         let reason = text.split(" at line ").next().unwrap_or_default().to_owned();
-        Self { line: error.line(), column: error.column(), reason }
+        Self {
+            line: error.line(),
+            column: error.column(),
+            reason,
+        }
     }
 }
 
@@ -36,9 +40,12 @@ impl From<serde_json::Value> for Value {
             serde_json::Value::Number(number) => Self::Number(number.as_f64().unwrap_or(f64::NAN)),
             serde_json::Value::String(text) => Self::from(text),
             serde_json::Value::Array(items) => Self::array(items.into_iter().map(Self::from).collect()),
-            serde_json::Value::Object(entries) => {
-                Self::object(entries.into_iter().map(|(key, value)| (key, Self::from(value))).collect::<Object>())
-            }
+            serde_json::Value::Object(entries) => Self::object(
+                entries
+                    .into_iter()
+                    .map(|(key, value)| (key, Self::from(value)))
+                    .collect::<Object>(),
+            ),
         }
     }
 }
@@ -52,9 +59,12 @@ impl From<&Value> for serde_json::Value {
             Value::Number(number) => number_to_json(*number),
             Value::String(text) => Self::String(text.as_ref().to_owned()),
             Value::Array(array) => Self::Array(array.iter().map(Self::from).collect()),
-            Value::Object(object) => {
-                Self::Object(object.iter().map(|(key, value)| (key.to_owned(), Self::from(value))).collect())
-            }
+            Value::Object(object) => Self::Object(
+                object
+                    .iter()
+                    .map(|(key, value)| (key.to_owned(), Self::from(value)))
+                    .collect(),
+            ),
         }
     }
 }
@@ -63,7 +73,10 @@ fn number_to_json(number: f64) -> serde_json::Value {
     /// Up to here every whole number has a `f64` of its own.
     const MAX_EXACT: f64 = 9_007_199_254_740_992.0;
     if number.fract() == 0.0 && number.abs() <= MAX_EXACT {
-        #[expect(clippy::cast_possible_truncation, reason = "whole and in range by the condition above")]
+        #[expect(
+            clippy::cast_possible_truncation,
+            reason = "whole and in range by the condition above"
+        )]
         return serde_json::Value::from(number as i64);
     }
     serde_json::Value::from(number)

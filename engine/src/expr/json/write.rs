@@ -122,7 +122,9 @@ fn escape(c: char) -> Option<String> {
         '\n' => "\\n",
         '\u{c}' => "\\f",
         '\r' => "\\r",
-        '\0'..='\u{1f}' | '\u{85}' | '\u{2028}' | '\u{2029}' => return Some(format!("\\u{:04x}", u32::from(c))),
+        '\0'..='\u{1f}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
+            return Some(format!("\\u{:04x}", u32::from(c)));
+        }
         _ => return None,
     };
     Some(short.to_owned())
@@ -135,13 +137,19 @@ mod tests {
     #[test]
     fn texts_are_escaped_sparingly() {
         let value = Value::from("\"\\/<>&'\u{1}\u{7f}\u{85}\u{2028}é😀\r\n");
-        assert_eq!(value.to_json(), "\"\\\"\\\\/<>&'\\u0001\u{7f}\\u0085\\u2028é😀\\r\\n\"");
+        assert_eq!(
+            value.to_json(),
+            "\"\\\"\\\\/<>&'\\u0001\u{7f}\\u0085\\u2028é😀\\r\\n\""
+        );
     }
 
     #[test]
     fn the_limit_holds() {
         let mut out = TextBuilder::new(10);
-        assert_eq!(write_bounded(&Value::from("123456789"), &mut out), Err(MemoryExceeded));
+        assert_eq!(
+            write_bounded(&Value::from("123456789"), &mut out),
+            Err(MemoryExceeded)
+        );
     }
 
     #[test]

@@ -1,1 +1,3 @@
-//! run
+//! Runs one step in a sandbox.
+
+pub mod ladder;

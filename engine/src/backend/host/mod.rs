@@ -1,0 +1,258 @@
+//! The host sandbox: a job runs as plain processes of the runner's own user, in directories of its own.
+//!
+//! It keeps jobs apart from each other and from the runner's environment, and it cleans up; it is no protection against
+//! a hostile job, which has the rights of the runner's user.
+
+mod create;
+mod drain;
+mod environment;
+mod files;
+mod kill;
+mod orphans;
+mod process;
+mod procfs;
+mod program;
+mod remove;
+mod spawn;
+mod storm;
+mod tree;
+
+#[cfg(test)]
+mod tests;
+
+use std::path::{Path, PathBuf};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::net::unix::pipe::Receiver;
+
+use self::create::Claim;
+use self::drain::Drains;
+use self::process::{HostOutput, HostProcess};
+use self::tree::{JobTree, STEP_VARIABLE, StepTree, TRACKING_VARIABLE};
+use super::{BoxFuture, Command, Error, Layout, Orphan, ReadError, Sandbox, Started};
+
+pub use self::create::HostOptions;
+
+/// A job's directories and processes on the machine of the runner.
+pub struct HostSandbox {
+    layout: Layout,
+    environment: Vec<(String, String)>,
+    root: PathBuf,
+    job: Arc<JobTree>,
+    /// Every step that was started: what its processes left is looked for again when the job ends.
+    steps: Mutex<Vec<Arc<StepTree>>>,
+    drains: Arc<Drains>,
+    /// Says to other runners, as long as it is held, that the directory is in use.
+    claim: Mutex<Option<Claim>>,
+}
+
+impl HostSandbox {
+    /// Makes the directories of a job and, if wanted, copies the user's tree into its workspace.
+    ///
+    /// # Errors
+    /// [`Error::Create`], [`Error::NotUtf8`] or [`Error::Copy`]; nothing is left behind then.
+    ///
+    /// # Cancel safety
+    /// A dropped call goes on in the background; what it makes is removed by [`sweep_stale`] after the runner's end.
+    pub async fn create(options: HostOptions) -> Result<Self, Error> {
+        blocking(move || create::create(&options)).await
+    }
+
+    /// Returns the directory that holds everything of this job.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    fn spawn(&self, command: &Command) -> Result<Started, Error> {
+        let failed = |source| Error::Start {
+            program: command.argv.first().cloned().unwrap_or_default(),
+            cwd: command.cwd.clone(),
+            source,
+        };
+        let program = self.resolve(command)?;
+        let (reader, writer) = std::io::pipe().map_err(failed)?;
+        let pipe = rustix::fs::fstat(&reader)
+            .map_err(|error| failed(error.into()))?
+            .st_ino;
+        let mut prepared = spawn::command(&program, self.environment_of(command), Path::new(&command.cwd));
+        prepared
+            .args(command.argv.iter().skip(1))
+            .stdout(writer.try_clone().map_err(failed)?)
+            .stderr(writer);
+        let spawned = spawn::spawn(prepared).map_err(failed)?;
+        if let Err(error) = procfs::offer_to_oom_killer(spawned.pid) {
+            tracing::debug!(pid = spawned.pid, %error, "failed to adjust the memory killer");
+        }
+        let tree = Arc::new(self.step_tree(command, spawned.pid, pipe));
+        self.remember(&tree);
+        let process = HostProcess {
+            spawned,
+            tree,
+            reaped: AtomicBool::new(false),
+        };
+        let pipe = Receiver::from_owned_fd(reader.into()).map_err(failed)?;
+        let output = HostOutput {
+            pipe: Some(pipe),
+            drains: Arc::clone(&self.drains),
+        };
+        Ok(Started {
+            output: Box::new(output),
+            process: Box::new(process),
+        })
+    }
+
+    fn resolve(&self, command: &Command) -> Result<PathBuf, Error> {
+        let search = command
+            .env
+            .iter()
+            .rev()
+            .find(|(name, _)| name == "PATH")
+            .map_or("", |(_, value)| value);
+        let name = command.argv.first().map_or("", String::as_str);
+        program::find(name, search, &command.cwd).ok_or_else(|| Error::ProgramMissing {
+            program: name.to_owned(),
+            search: search.to_owned(),
+        })
+    }
+
+    fn environment_of<'a>(&'a self, command: &'a Command) -> impl Iterator<Item = (&'a str, &'a str)> {
+        let tracking = self
+            .environment
+            .iter()
+            .filter(|(name, _)| name == TRACKING_VARIABLE);
+        tracking
+            .chain(&command.env)
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
+    fn step_tree(&self, command: &Command, pid: u32, pipe: u64) -> StepTree {
+        let mark = command.env.iter().rev().find(|(name, _)| name == STEP_VARIABLE);
+        // The process is not reaped yet, so there is an entry; without one the job's start is the safe bound.
+        let start = procfs::entry(pid).map_or(self.job.start, |entry| entry.id.start);
+        StepTree {
+            leader: procfs::Identity { pid, start },
+            mark: mark.map(|(name, value)| format!("{name}={value}").into_bytes()),
+            pipe,
+            tracking: self.job.tracking.clone(),
+            seen: Mutex::default(),
+        }
+    }
+
+    fn remember(&self, tree: &Arc<StepTree>) {
+        self.steps
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(Arc::clone(tree));
+    }
+}
+
+impl Sandbox for HostSandbox {
+    fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    fn base_environment(&self) -> &[(String, String)] {
+        &self.environment
+    }
+
+    fn start(&self, command: Command) -> BoxFuture<'_, Result<Started, Error>> {
+        Box::pin(async move { self.spawn(&command) })
+    }
+
+    fn find_program<'a>(&'a self, name: &'a str, path: &'a str) -> BoxFuture<'a, Option<String>> {
+        let found = program::find(name, path, &self.layout.workspace);
+        Box::pin(async move { found?.into_os_string().into_string().ok() })
+    }
+
+    fn write_file<'a>(&'a self, path: &'a str, content: &'a [u8]) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            let result = if content.len() as u64 <= files::SMALL {
+                files::write(path, content)
+            } else {
+                let (path, content) = (path.to_owned(), content.to_owned());
+                blocking(move || files::write(&path, &content)).await
+            };
+            result.map_err(|source| Error::Write {
+                path: path.to_owned(),
+                source,
+            })
+        })
+    }
+
+    fn read_file<'a>(
+        &'a self,
+        path: &'a str,
+        limit: u64,
+    ) -> BoxFuture<'a, Result<Option<Vec<u8>>, ReadError>> {
+        Box::pin(async move {
+            let Some((file, size)) = files::open_regular(path, limit)? else {
+                return Ok(None);
+            };
+            if size <= files::SMALL {
+                return files::read_all(file, size, path, limit).map(Some);
+            }
+            let path = path.to_owned();
+            blocking(move || files::read_all(file, size, &path, limit))
+                .await
+                .map(Some)
+        })
+    }
+
+    fn remove_file<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+        Box::pin(async move {
+            match std::fs::remove_file(path) {
+                Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(Error::RemoveFile {
+                    path: path.to_owned(),
+                    source,
+                }),
+                _ => Ok(()),
+            }
+        })
+    }
+
+    fn is_dir<'a>(&'a self, path: &'a str) -> BoxFuture<'a, bool> {
+        let answer = Path::new(path).is_dir();
+        Box::pin(async move { answer })
+    }
+
+    fn hash_files(&self, _patterns: Vec<String>) -> BoxFuture<'_, Result<String, String>> {
+        Box::pin(async move { Ok(String::new()) })
+    }
+
+    fn end_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
+        Box::pin(async move {
+            let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            let ended = orphans::end(Arc::clone(&self.job), steps).await;
+            self.drains.stop();
+            ended
+        })
+    }
+
+    fn remove(&self) -> BoxFuture<'_, Result<(), Error>> {
+        Box::pin(async move {
+            self.drains.stop();
+            let root = self.root.clone();
+            blocking(move || remove::remove_tree(&root))
+                .await
+                .map_err(Error::Remove)?;
+            // Only an empty place is given up: what is left is for the next start to try again.
+            if let Some(claim) = self.claim.lock().unwrap_or_else(PoisonError::into_inner).take() {
+                claim.release();
+            }
+            Ok(())
+        })
+    }
+}
+
+/// Runs work that blocks on a thread for such work; it goes on when the caller is dropped.
+async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+    match tokio::task::spawn_blocking(work).await {
+        Ok(value) => value,
+        Err(error) => match error.try_into_panic() {
+            Ok(panic) => std::panic::resume_unwind(panic),
+            // The runtime is shutting down, so nobody awaits this any more.
+            Err(_) => std::future::pending().await,
+        },
+    }
+}

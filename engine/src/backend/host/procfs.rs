@@ -1,0 +1,142 @@
+//! The processes of the machine, as `/proc` shows them.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::os::unix::ffi::OsStrExt;
+use std::path::PathBuf;
+
+/// A process id together with its start time: unlike the id alone it never names another process later.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Identity {
+    /// The process id.
+    pub pid: u32,
+    /// Clock ticks from the boot of the machine to the start of the process.
+    pub start: u64,
+}
+
+/// One line of the process table.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Entry {
+    pub id: Identity,
+    pub name: String,
+    pub parent: u32,
+    pub group: u32,
+    pub session: u32,
+    /// It ended and only waits for its parent to ask how.
+    pub zombie: bool,
+}
+
+/// All processes at about one moment, by id.
+pub(super) type Table = BTreeMap<u32, Entry>;
+
+/// Reads the process table; processes that end meanwhile are left out.
+pub(super) fn table() -> Table {
+    let Ok(directory) = fs::read_dir("/proc") else {
+        return Table::new();
+    };
+    directory
+        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
+        .filter_map(|pid| Some((pid, entry(pid)?)))
+        .collect()
+}
+
+/// Reads one process; `None` when there is none.
+pub(super) fn entry(pid: u32) -> Option<Entry> {
+    // The name is whatever bytes the process chose.
+    let text = fs::read(format!("/proc/{pid}/stat")).ok()?;
+    parse_stat(&String::from_utf8_lossy(&text))
+}
+
+/// Parses `/proc/<pid>/stat`: the name stands in parentheses and may itself contain spaces and parentheses, so the
+/// other fields are found from the last one (proc(5)).
+fn parse_stat(text: &str) -> Option<Entry> {
+    let (head, tail) = text.rsplit_once(')')?;
+    let (pid, name) = head.split_once('(')?;
+    let fields: Vec<&str> = tail.split_whitespace().collect();
+    let number = |index: usize| -> Option<u32> { fields.get(index)?.parse().ok() };
+    Some(Entry {
+        id: Identity {
+            pid: pid.trim().parse().ok()?,
+            start: fields.get(19)?.parse().ok()?,
+        },
+        name: name.to_owned(),
+        parent: number(1)?,
+        group: number(2)?,
+        session: number(3)?,
+        zombie: matches!(*fields.first()?, "Z" | "X" | "x"),
+    })
+}
+
+/// The environment that a process was started with, as `NAME=value` joined by NUL; empty when it cannot be read.
+pub(super) fn environment(pid: u32) -> Vec<u8> {
+    fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
+}
+
+/// Says whether a block of NUL separated entries contains this one.
+pub(super) fn has_entry(environment: &[u8], wanted: &[u8]) -> bool {
+    environment.split(|byte| *byte == 0).any(|entry| entry == wanted)
+}
+
+/// The working directory of a process.
+pub(super) fn working_directory(pid: u32) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{pid}/cwd")).ok()
+}
+
+/// Says whether a process holds the pipe with this inode number open.
+pub(super) fn holds_pipe(pid: u32, inode: u64) -> bool {
+    let wanted = format!("pipe:[{inode}]");
+    let Ok(directory) = fs::read_dir(format!("/proc/{pid}/fd")) else {
+        return false;
+    };
+    directory
+        .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok())
+        .any(|target| target.as_os_str().as_bytes() == wanted.as_bytes())
+}
+
+/// Makes the kernel prefer a job's process over the runner when memory runs out; best effort.
+pub(super) fn offer_to_oom_killer(pid: u32) -> io::Result<()> {
+    // GitHub's runner gives its children the same value.
+    fs::write(format!("/proc/{pid}/oom_score_adj"), "500")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stat_lines_are_parsed_whatever_the_name() {
+        let rest = "5 6 7 0 -1 4194560 1 2 3 4 5 6 7 8 20 0 1 0 987654 1 1";
+        for (name, state, zombie) in [("bash", 'S', false), ("a) Z 1 (b", 'R', false), ("", 'Z', true)] {
+            let parsed = parse_stat(&format!("42 ({name}) {state} {rest}\n")).unwrap();
+            assert_eq!(
+                parsed.id,
+                Identity {
+                    pid: 42,
+                    start: 987_654
+                }
+            );
+            assert_eq!((parsed.parent, parsed.group, parsed.session), (5, 6, 7));
+            assert_eq!((parsed.name.as_str(), parsed.zombie), (name, zombie));
+        }
+        for broken in ["", "42", "42 (x", "42 (x) S", "x (y) S 1 2 3", "42 (x) S 1 2 3 4"] {
+            assert_eq!(parse_stat(broken), None, "{broken:?}");
+        }
+    }
+
+    #[test]
+    fn the_table_contains_this_process() {
+        let own = std::process::id();
+        let table = table();
+        assert_eq!(table[&own].id, entry(own).unwrap().id);
+        assert!(!table[&own].zombie);
+    }
+
+    #[test]
+    fn environment_entries_match_as_a_whole() {
+        let block = b"A=1\0AB=2\0";
+        assert!(has_entry(block, b"A=1"));
+        assert!(!has_entry(block, b"B=2"));
+        assert!(!has_entry(block, b"A="));
+    }
+}

@@ -1,1 +1,15 @@
-fn main() {}
+//! `gantry`: reads the command line, runs one command, and leaves with its exit code.
+
+mod cli;
+mod clock;
+mod config;
+mod dotenv;
+mod logging;
+mod render;
+mod signals;
+
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    cli::main().into()
+}

@@ -1,0 +1,160 @@
+//! The command line: one table of flags, and the way from it to a command.
+
+mod exec;
+mod exit;
+mod files;
+mod prompt;
+mod validate;
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand};
+
+pub use exit::Exit;
+
+use crate::{config, logging};
+
+/// An Actions runner: runs GitHub-Actions-style workflows.
+#[derive(Debug, Parser)]
+#[command(name = "gantry", version, arg_required_else_help = true)]
+struct Cli {
+    /// Configuration file; without it the defaults apply
+    #[arg(short, long, global = true, value_name = "FILE")]
+    config: Option<PathBuf>,
+    #[command(subcommand)]
+    command: Command,
+}
+
+/// What the program can do.
+#[derive(Debug, Subcommand)]
+enum Command {
+    /// Run workflows on this machine, without a server
+    Exec(Box<ExecFlags>),
+    /// Check workflow and action.yml files
+    Validate(ValidateFlags),
+}
+
+/// The flags of `gantry exec`.
+#[derive(Debug, Args)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a flag of its own on the command line"
+)]
+struct ExecFlags {
+    /// List the jobs, run nothing
+    #[arg(short, long)]
+    list: bool,
+    /// Run only this job and what it needs
+    #[arg(short, long, value_name = "ID")]
+    job: Option<String>,
+    /// The event [default: the only event of the workflows, else push]
+    #[arg(short = 'E', long, value_name = "NAME")]
+    event: Option<String>,
+    /// File with the event's payload as JSON
+    #[arg(short = 'e', long, value_name = "FILE")]
+    eventpath: Option<PathBuf>,
+    /// Workflow file or directory [default: the first of .gitea/workflows, .forgejo/workflows, .github/workflows]
+    #[arg(short = 'W', long, value_name = "PATH")]
+    workflows: Option<PathBuf>,
+    /// Directory in which to work
+    #[arg(short = 'C', long, default_value = ".", value_name = "DIR")]
+    directory: PathBuf,
+    /// Where jobs run: `host`, an image, or LABEL=host, LABEL=IMAGE for one label
+    #[arg(short, long, value_name = "WHERE", allow_hyphen_values = true)]
+    image: Vec<String>,
+    /// An input of workflow_dispatch
+    #[arg(long, value_name = "NAME=VALUE")]
+    input: Vec<String>,
+    /// File with inputs in .env format
+    #[arg(long, value_name = "FILE")]
+    input_file: Option<PathBuf>,
+    /// An environment variable for every job; without a value, that of this process
+    #[arg(long, value_name = "NAME[=VALUE]")]
+    env: Vec<String>,
+    /// File with environment variables in .env format [default: .env, if it exists]
+    #[arg(long, value_name = "FILE")]
+    env_file: Option<PathBuf>,
+    /// A secret; without a value, that of the environment variable, else it is asked for
+    #[arg(short, long, value_name = "NAME[=VALUE]")]
+    secret: Vec<String>,
+    /// A variable of the vars context
+    #[arg(long, value_name = "NAME=VALUE")]
+    var: Vec<String>,
+    /// Print one event per line as JSON
+    #[arg(long)]
+    json: bool,
+    /// Do not look for workflows in subdirectories
+    #[arg(long)]
+    no_recurse: bool,
+    /// Use the first event of the workflows if there are several
+    #[arg(long)]
+    detect_event: bool,
+    /// Show debug rows of the jobs and what the runner does
+    #[arg(short, long)]
+    debug: bool,
+}
+
+/// The flags of `gantry validate`.
+#[derive(Debug, Args)]
+struct ValidateFlags {
+    /// Files, or directories to search [default: the workflow directories and the actions below the current directory]
+    #[arg(value_name = "FILE")]
+    files: Vec<PathBuf>,
+    /// Print one object per mistake as JSON
+    #[arg(long)]
+    json: bool,
+}
+
+/// Runs the command that the process was started with.
+pub fn main() -> Exit {
+    match Cli::try_parse() {
+        Ok(cli) => run(cli).unwrap_or_else(|error| report(&error)),
+        Err(error) => {
+            let exit = if error.use_stderr() {
+                Exit::Usage
+            } else {
+                Exit::Success
+            };
+            // Nobody is left to tell if the terminal is gone.
+            error.print().map_or(Exit::Failure, |()| exit)
+        }
+    }
+}
+
+fn run(cli: Cli) -> exit::Result {
+    let mut config = match &cli.config {
+        Some(path) => config::load(path).map_err(exit::configuration)?,
+        None => config::Loaded::default(),
+    };
+    if let Command::Exec(flags) = &cli.command
+        && flags.debug
+    {
+        config.values.log.level = config.values.log.level.max(config::Level::Debug);
+    }
+    logging::start(config.values.log.level);
+    for warning in &config.warnings {
+        tracing::warn!("{warning}");
+    }
+    match cli.command {
+        Command::Exec(flags) => exec::run(&flags, &config.values),
+        Command::Validate(flags) => validate::run(&flags),
+    }
+}
+
+/// Tells the person at the terminal what went wrong, with all causes in one sentence.
+fn report(error: &exit::Error) -> Exit {
+    eprintln!("gantry: {:#}", error.cause);
+    error.exit
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::CommandFactory;
+
+    use super::*;
+
+    #[test]
+    fn the_table_of_flags_is_consistent() {
+        Cli::command().debug_assert();
+    }
+}

@@ -1,0 +1,190 @@
+//! `gantry validate`: every mistake in workflow and action files, with its place.
+
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, anyhow};
+use gantry_actors::engine::model::{Action, Diagnostic, Workflow};
+use serde::Serialize;
+
+use super::exit::{Exit, Result};
+use super::{ValidateFlags, files};
+use crate::render;
+
+/// Where actions of a repository are usually kept.
+const ACTION_DIRECTORIES: [&str; 3] = [".gitea/actions", ".forgejo/actions", ".github/actions"];
+
+/// A mistake as a program reads it.
+#[derive(Serialize)]
+struct Line<'a> {
+    file: &'a str,
+    line: Option<u32>,
+    column: Option<u32>,
+    message: &'a str,
+}
+
+/// Checks the files and prints what is wrong with them.
+///
+/// # Errors
+/// There is nothing to check, a directory cannot be searched, or stdout is gone.
+pub fn run(flags: &ValidateFlags) -> Result {
+    let paths = if flags.files.is_empty() {
+        default_files()?
+    } else {
+        named_files(&flags.files)?
+    };
+    if paths.is_empty() {
+        return Err(anyhow!("no workflow or action.yml file found").into());
+    }
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    let told = "cannot write to stdout";
+    let mut mistakes = 0;
+    for path in &paths {
+        let (source, found) = check(path);
+        mistakes += found.len();
+        for diagnostic in &found {
+            if flags.json {
+                write_json(&mut out, diagnostic).context(told)?;
+            } else {
+                render::diagnostic::write(&mut out, diagnostic, &source).context(told)?;
+            }
+        }
+    }
+    if !flags.json {
+        writeln!(
+            out,
+            "{}, {}",
+            count(paths.len(), "file"),
+            count(mistakes, "mistake")
+        )
+        .context(told)?;
+    }
+    out.flush().context(told)?;
+    Ok(if mistakes == 0 {
+        Exit::Success
+    } else {
+        Exit::Failure
+    })
+}
+
+fn count(number: usize, what: &str) -> String {
+    let plural = if number == 1 { "" } else { "s" };
+    format!("{number} {what}{plural}")
+}
+
+fn write_json(out: &mut impl Write, diagnostic: &Diagnostic) -> io::Result<()> {
+    let Diagnostic {
+        file,
+        position,
+        message,
+    } = diagnostic;
+    let (line, column) = (
+        position.map(|place| place.line),
+        position.map(|place| place.column),
+    );
+    serde_json::to_writer(
+        &mut *out,
+        &Line {
+            file,
+            line,
+            column,
+            message,
+        },
+    )?;
+    out.write_all(b"\n")
+}
+
+/// Reads a file as what it is and returns its text with all mistakes.
+fn check(path: &Path) -> (String, Vec<Diagnostic>) {
+    let name = path.strip_prefix(".").unwrap_or(path).to_string_lossy();
+    let source = match files::read_text(path) {
+        Ok(source) => source,
+        Err(error) => {
+            let message = format!("{error:#}");
+            let diagnostic = Diagnostic {
+                file: name.into(),
+                position: None,
+                message,
+            };
+            return (String::new(), vec![diagnostic]);
+        }
+    };
+    let read = if files::is_action(path) || looks_like_action(&source) {
+        Action::parse(&name, &source).map(drop)
+    } else {
+        Workflow::parse(&name, &source).map(drop)
+    };
+    (source, read.err().unwrap_or_default())
+}
+
+/// An action by another name: it has `runs` where a workflow has `jobs`.
+fn looks_like_action(source: &str) -> bool {
+    let has = |key: &str| source.lines().any(|line| line.starts_with(key));
+    has("runs:") && !has("jobs:")
+}
+
+/// All workflows and actions at their usual places below the current directory.
+fn default_files() -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = usual_files(Path::new("."))?;
+    found.extend(
+        ["action.yml", "action.yaml"]
+            .map(PathBuf::from)
+            .into_iter()
+            .filter(|path| path.is_file()),
+    );
+    Ok(found)
+}
+
+fn usual_files(root: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for directory in files::WORKFLOW_DIRECTORIES.iter().map(|name| root.join(name)) {
+        if directory.is_dir() {
+            found.extend(files::yaml_files(&directory, true)?);
+        }
+    }
+    for directory in ACTION_DIRECTORIES.iter().map(|name| root.join(name)) {
+        if directory.is_dir() {
+            found.extend(
+                files::yaml_files(&directory, true)?
+                    .into_iter()
+                    .filter(|path| files::is_action(path)),
+            );
+        }
+    }
+    Ok(found)
+}
+
+/// The files of the command line, with those that its directories hold.
+fn named_files(arguments: &[PathBuf]) -> anyhow::Result<Vec<PathBuf>> {
+    let mut found = Vec::new();
+    for argument in arguments {
+        if argument.is_dir() {
+            found.extend(search(argument)?);
+        } else if argument.exists() {
+            found.push(argument.clone());
+        } else {
+            return Err(anyhow!("no file {}: it does not exist", argument.display()));
+        }
+    }
+    Ok(found)
+}
+
+/// Searches a directory: files in `workflows` directories and `action.yml` files, or all YAML files if there is
+/// neither.
+fn search(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    let all = files::yaml_files(directory, true)?;
+    let in_workflows = |path: &Path| path.parent().is_some_and(|parent| parent.ends_with("workflows"));
+    let usual: Vec<PathBuf> = all
+        .iter()
+        .filter(|path| files::is_action(path) || in_workflows(path))
+        .cloned()
+        .collect();
+    let found = if usual.is_empty() { all } else { usual };
+    if found.is_empty() {
+        return Err(anyhow!(
+            "no workflow or action.yml file found in {}",
+            directory.display()
+        ));
+    }
+    Ok(found)
+}

@@ -1,0 +1,39 @@
+//! What a person or a program sees of a local run: prefixed lines or JSON, and a summary at the end.
+
+pub mod diagnostic;
+mod event;
+mod json;
+mod lines;
+pub mod table;
+mod terminal;
+
+pub use event::*;
+pub use json::Json;
+pub use lines::Lines;
+pub use terminal::Style;
+
+use std::io;
+
+/// How many bytes are gathered before they are written.
+pub const BUFFER: usize = 256 << 10;
+
+/// Shows the events of a run in the order in which they come.
+pub trait Renderer {
+    /// Takes one event; what it writes may stay in a buffer until [`Renderer::flush`].
+    ///
+    /// # Errors
+    /// The output cannot be written to.
+    fn event(&mut self, workflow: &str, event: &Event) -> io::Result<()>;
+
+    /// Writes what is in the buffer; called when no further event waits.
+    ///
+    /// # Errors
+    /// The output cannot be written to.
+    fn flush(&mut self) -> io::Result<()>;
+
+    /// Ends the output with what is left to say.
+    ///
+    /// # Errors
+    /// The output cannot be written to.
+    fn finish(&mut self) -> io::Result<()>;
+}

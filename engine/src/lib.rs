@@ -6,6 +6,7 @@
 pub mod backend;
 pub mod commands;
 pub mod expr;
+pub mod glob;
 pub mod job;
 pub mod mask;
 pub mod model;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::{Condition, Diagnostic, Field, Step};
+use super::{Condition, Field, Step};
 
 /// The metadata of an action.
 #[derive(Debug, Clone)]
@@ -81,14 +81,4 @@ pub struct DockerRuns {
     pub post_entrypoint: Option<String>,
     /// `post-if`.
     pub post_if: Condition,
-}
-
-impl Action {
-    /// Reads an action's metadata file.
-    ///
-    /// # Errors
-    /// Up to ten mistakes in the order in which they were found.
-    pub fn parse(_file: &str, _text: &str) -> Result<Self, Vec<Diagnostic>> {
-        Err(Vec::new())
-    }
 }

@@ -1,106 +1,56 @@
-//! Values as they are written, with their places: literal text, expressions, sequences and mappings.
+//! Keys whose values are evaluated while a workflow runs.
 
 use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use crate::expr::{EvalError, Expression, Scope};
-
-/// A place in a file; line and column count from 1, columns in characters.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Position {
-    /// Line, from 1.
-    pub line: u32,
-    /// Column in characters, from 1.
-    pub column: u32,
-}
-
-/// A mistake in a workflow or action file, or a value that does not fit once it is evaluated.
-///
-/// `Display` gives `FILE (Line: L, Col: C): MESSAGE`, or `FILE: MESSAGE` where no place is known.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct Diagnostic {
-    /// The file as the user named it.
-    pub file: Arc<str>,
-    /// The place of the offending token.
-    pub position: Option<Position>,
-    /// What is wrong.
-    pub message: String,
-}
-
-impl fmt::Display for Diagnostic {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.position {
-            Some(Position { line, column }) => {
-                write!(f, "{} (Line: {line}, Col: {column}): {}", self.file, self.message)
-            }
-            None => write!(f, "{}: {}", self.file, self.message),
-        }
-    }
-}
-
-/// A value with the place where it is written.
-#[derive(Debug, Clone)]
-pub struct Spanned<T> {
-    /// The value.
-    pub value: T,
-    /// Where it stands.
-    pub position: Position,
-}
-
-/// A node of a template: what a key holds, as it is written, checked against the schema but not evaluated.
-#[derive(Debug, Clone)]
-pub struct Node {
-    /// Where it stands; inside an alias, the place of the anchored node.
-    pub position: Position,
-    /// What it is.
-    pub kind: NodeKind,
-}
-
-/// The kinds of [`Node`].
-#[derive(Debug, Clone)]
-pub enum NodeKind {
-    /// A null scalar.
-    Null,
-    /// A bool scalar.
-    Bool(bool),
-    /// A number scalar.
-    Number(f64),
-    /// Literal text; it is never evaluated.
-    String(Arc<str>),
-    /// An expression; mixed text is one `format(...)` call.
-    Expression(Expression),
-    /// The directive `${{ insert }}` as the key of a mapping.
-    Insert,
-    /// A sequence.
-    Sequence(Vec<Node>),
-    /// A mapping in the order of the file.
-    Mapping(Vec<(Node, Node)>),
-}
+use super::evaluate::{self, evaluate};
+use super::schema::{ANY, Definition, STRATEGY};
+use super::{Diagnostic, Node, Position};
+use crate::expr::Scope;
 
 /// A key's value whose type is known to be `T` once it is evaluated.
 ///
 /// Template text is evaluated exactly once: what evaluation yields is data and never looked at again.
-#[derive(Debug, Clone)]
 pub struct Field<T> {
     node: Arc<Node>,
     file: Arc<str>,
+    definition: &'static Definition,
     kind: PhantomData<fn() -> T>,
 }
 
+impl<T> Clone for Field<T> {
+    fn clone(&self) -> Self {
+        let Self { node, file, definition, kind } = self;
+        Self { node: node.clone(), file: file.clone(), definition, kind: *kind }
+    }
+}
+
+impl<T> fmt::Debug for Field<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Field").field(&self.node).finish()
+    }
+}
+
 impl<T> Field<T> {
-    /// Makes a field of a checked node of `file`.
+    /// Makes a field of a node of `file` that no schema knows; only the conversion to `T` checks its value.
     pub fn new(file: Arc<str>, node: Node) -> Self {
-        Self {
-            node: Arc::new(node),
-            file,
-            kind: PhantomData,
-        }
+        Self::checked(file, node, &ANY)
+    }
+
+    /// Makes a field whose value, once evaluated, is checked against `definition`.
+    pub(super) fn checked(file: Arc<str>, node: Node, definition: &'static Definition) -> Self {
+        Self { node: Arc::new(node), file, definition, kind: PhantomData }
     }
 
     /// The node as it is written.
     pub fn node(&self) -> &Node {
         &self.node
+    }
+
+    /// The file in which the value stands.
+    pub fn file(&self) -> &Arc<str> {
+        &self.file
     }
 
     /// Where the value stands.
@@ -121,7 +71,7 @@ pub trait FromNode: Sized {
 /// Why a field has no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FieldError {
-    /// `hashFiles` needs a digest first; see [`EvalError::NeedsFiles`].
+    /// `hashFiles` needs a digest first; see [`crate::expr::EvalError::NeedsFiles`].
     #[error("the digest of the files is not known yet")]
     NeedsFiles(Vec<String>),
     /// Evaluation failed, or the value has the wrong type.
@@ -134,8 +84,22 @@ impl<T: FromNode> Field<T> {
     ///
     /// # Errors
     /// See [`FieldError`].
-    pub fn evaluate(&self, _scope: Scope<'_>) -> Result<T, FieldError> {
-        let _ = EvalError::Failed(String::new());
-        T::from_node(&self.file, &self.node).map_err(FieldError::Invalid)
+    pub fn evaluate(&self, scope: Scope<'_>) -> Result<T, FieldError> {
+        let node = evaluate(&self.file, &self.node, self.definition, scope)?;
+        T::from_node(&self.file, &node).map_err(FieldError::Invalid)
     }
+
+    /// The value, if nothing in it depends on an expression.
+    pub fn literal(&self) -> Option<T> {
+        let node = evaluate::literal(&self.file, &self.node, self.definition).ok()?;
+        T::from_node(&self.file, &node).ok()
+    }
+}
+
+/// Evaluates `strategy` once: the result has no expressions and fits the schema of `strategy`.
+///
+/// # Errors
+/// See [`FieldError`].
+pub fn evaluate_node(file: &Arc<str>, node: &Node, scope: Scope<'_>) -> Result<Node, FieldError> {
+    evaluate(file, node, &STRATEGY, scope)
 }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::{Diagnostic, Field, Node, Position, Spanned};
+use super::{Field, Node, Position, Spanned};
 use crate::expr::Expression;
 
 /// A workflow file that has passed every static check.
@@ -331,22 +331,6 @@ pub enum CallSecrets {
     Listed(IndexMap<String, Field<String>>),
 }
 
-/// Which reusable workflow is called.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum WorkflowRef {
-    /// `./.github/workflows/f.yml`, the path without `./`.
-    Local(String),
-    /// `owner/repo/.github/workflows/f.yml@ref`.
-    Remote {
-        /// `owner/repo`
-        repository: String,
-        /// The path inside of the repository.
-        path: String,
-        /// Branch, tag or commit.
-        git_ref: String,
-    },
-}
-
 /// A step of a job or of a composite action.
 #[derive(Debug, Clone)]
 pub struct Step {
@@ -397,30 +381,3 @@ pub struct UsesStep {
     pub with: Option<Field<StringMap>>,
 }
 
-/// Which action a step uses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum ActionRef {
-    /// `docker://image`
-    Docker(String),
-    /// `./path`, as it is written.
-    Local(String),
-    /// `owner/repo[/path]@ref`, or an absolute URL in place of `owner/repo`.
-    Remote {
-        /// `owner/repo`, or `https://host/owner/repo`.
-        repository: String,
-        /// The path inside of the repository, maybe empty.
-        path: String,
-        /// Branch, tag or commit.
-        git_ref: String,
-    },
-}
-
-impl Workflow {
-    /// Reads a workflow file and checks all that can be checked without running it.
-    ///
-    /// # Errors
-    /// Up to ten mistakes in the order in which they were found.
-    pub fn parse(_file: &str, _text: &str) -> Result<Self, Vec<Diagnostic>> {
-        Err(Vec::new())
-    }
-}

@@ -1,0 +1,178 @@
+//! The only file that knows `saphyr-parser`: its events with our places, its errors with our texts.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use saphyr_parser::{Event as Raw, Marker, Parser, ScalarStyle, ScanError, Span, StrInput, Tag};
+
+use super::{Error, Event, Scalar};
+use crate::model::Position;
+
+/// What the parser found.
+pub(super) enum Parsed {
+    /// An event, with the number of its anchor if it has one.
+    Event(Event, Option<usize>),
+    /// An alias: the number and the name of its anchor.
+    Alias(usize, String),
+}
+
+/// A text that is being parsed.
+pub(super) struct Source<'t> {
+    text: &'t str,
+    parser: Parser<'t, StrInput<'t>>,
+    cursor: Cursor,
+}
+
+/// A character's number and its byte, so that places that are asked for in order cost one pass over the text.
+#[derive(Default)]
+struct Cursor {
+    index: usize,
+    byte: usize,
+}
+
+impl<'t> Source<'t> {
+    /// Reads up to the start of the first document.
+    pub(super) fn open(text: &'t str) -> Result<Self, Error> {
+        check_characters(text)?;
+        let mut source = Self { text, parser: Parser::new_from_str(text), cursor: Cursor::default() };
+        loop {
+            match source.raw()?.0 {
+                Raw::StreamStart | Raw::Nothing => {}
+                Raw::DocumentStart(_) => return Ok(source),
+                _ => return Err(Error::NoDocument),
+            }
+        }
+    }
+
+    /// The next event of the document.
+    pub(super) fn next(&mut self) -> Result<Parsed, Error> {
+        loop {
+            let (raw, span) = self.raw()?;
+            let start = position(span.start);
+            return Ok(match raw {
+                Raw::Nothing => continue,
+                Raw::Alias(anchor) => Parsed::Alias(anchor, self.name_at(span.start)),
+                Raw::Scalar(text, style, anchor, tag) => {
+                    Parsed::Event(self.scalar(text, style, anchor, tag, span), anchored(anchor))
+                }
+                Raw::SequenceStart(anchor, _) => {
+                    Parsed::Event(Event::SequenceStart(start), anchored(anchor))
+                }
+                Raw::MappingStart(anchor, _) => Parsed::Event(Event::MappingStart(start), anchored(anchor)),
+                Raw::SequenceEnd => Parsed::Event(Event::SequenceEnd, None),
+                Raw::MappingEnd => Parsed::Event(Event::MappingEnd, None),
+                Raw::StreamStart | Raw::StreamEnd | Raw::DocumentStart(_) | Raw::DocumentEnd => {
+                    Parsed::Event(Event::End, None)
+                }
+            });
+        }
+    }
+
+    /// Checks that the stream ends after the document whose end was the last event.
+    pub(super) fn close(&mut self) -> Result<(), Error> {
+        match self.raw()?.0 {
+            Raw::StreamEnd => Ok(()),
+            _ => Err(Error::SecondDocument),
+        }
+    }
+
+    fn raw(&mut self) -> Result<(Raw<'t>, Span), Error> {
+        match self.parser.next_event() {
+            Some(Ok(event)) => Ok(event),
+            Some(Err(error)) => Err(self.syntax(&error)),
+            None => Ok((Raw::StreamEnd, Span::default())),
+        }
+    }
+
+    fn scalar(
+        &mut self,
+        text: Cow<'t, str>,
+        style: ScalarStyle,
+        anchor: usize,
+        tag: Option<Cow<'t, Tag>>,
+        span: Span,
+    ) -> Event {
+        let style = match style {
+            ScalarStyle::Plain => None,
+            ScalarStyle::SingleQuoted => Some("SingleQuoted"),
+            ScalarStyle::DoubleQuoted => Some("DoubleQuoted"),
+            ScalarStyle::Literal => Some("Literal"),
+            ScalarStyle::Folded => Some("Folded"),
+        };
+        let absent = style.is_none() && text.is_empty() && anchor == 0 && tag.is_none();
+        Event::Scalar(Scalar {
+            position: position(if absent { self.absent(span) } else { span.start }),
+            text: text.into(),
+            style,
+            tag: tag.map(|tag| Arc::from(format!("{}{}", tag.handle, tag.suffix))),
+        })
+    }
+
+    /// Where a value that is not written would stand: right after its indicator. The parser reports the indicator
+    /// itself, or the token that follows if there is no indicator.
+    fn absent(&mut self, span: Span) -> Marker {
+        match self.char_at(span.start) {
+            Some(':' | '-') => span.end,
+            _ => span.start,
+        }
+    }
+
+    /// The name of the alias at `marker`.
+    fn name_at(&mut self, marker: Marker) -> String {
+        let rest = self.rest_at(marker).trim_start_matches('*');
+        let end = rest.find(|c: char| c.is_whitespace() || ",[]{}".contains(c)).unwrap_or(rest.len());
+        rest.get(..end).unwrap_or_default().to_owned()
+    }
+
+    fn char_at(&mut self, marker: Marker) -> Option<char> {
+        self.rest_at(marker).chars().next()
+    }
+
+    /// The text from `marker` on; markers count characters.
+    fn rest_at(&mut self, marker: Marker) -> &'t str {
+        if marker.index() < self.cursor.index {
+            self.cursor = Cursor::default();
+        }
+        let rest = self.text.get(self.cursor.byte..).unwrap_or_default();
+        let ahead = marker.index() - self.cursor.index;
+        let bytes = rest.char_indices().nth(ahead).map_or(rest.len(), |(byte, _)| byte);
+        self.cursor = Cursor { index: marker.index(), byte: self.cursor.byte + bytes };
+        rest.get(bytes..).unwrap_or_default()
+    }
+
+    fn syntax(&mut self, error: &ScanError) -> Error {
+        if error.info().ends_with("found unknown anchor") {
+            return Error::UnknownAnchor(self.name_at(*error.marker()));
+        }
+        Error::Syntax { message: error.info().to_owned(), position: position(*error.marker()) }
+    }
+}
+
+/// Refuses what no YAML file may contain, before the parser sees it.
+fn check_characters(text: &str) -> Result<(), Error> {
+    let legal = |c: char| {
+        matches!(c, '\t' | '\n' | '\r' | ' '..='~' | '\u{85}' | '\u{a0}'..='\u{fffd}' | '\u{10000}'..)
+    };
+    let Some((at, found)) = text.char_indices().find(|(_, c)| !legal(*c)) else { return Ok(()) };
+    let head = text.get(..at).unwrap_or_default();
+    let line = head.rsplit('\n').next().unwrap_or_default();
+    Err(Error::Syntax {
+        message: format!("found the character U+{:04X}, which is not allowed in YAML", u32::from(found)),
+        position: Position {
+            line: count(head.matches('\n').count() + 1),
+            column: count(line.chars().count() + 1),
+        },
+    })
+}
+
+fn anchored(anchor: usize) -> Option<usize> {
+    (anchor > 0).then_some(anchor)
+}
+
+fn position(marker: Marker) -> Position {
+    Position { line: count(marker.line()), column: count(marker.col() + 1) }
+}
+
+fn count(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
+}

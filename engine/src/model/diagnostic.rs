@@ -60,7 +60,10 @@ pub(super) struct Diagnostics {
 impl Diagnostics {
     /// Starts an empty collection for `file`.
     pub(super) fn new(file: Arc<str>) -> Self {
-        Self { file, found: Vec::new() }
+        Self {
+            file,
+            found: Vec::new(),
+        }
     }
 
     /// The file whose mistakes are collected.
@@ -85,7 +88,11 @@ impl Diagnostics {
 
     /// Yields `value` if nothing was recorded.
     pub(super) fn into_result<T>(self, value: T) -> Result<T, Vec<Diagnostic>> {
-        if self.found.is_empty() { Ok(value) } else { Err(self.found) }
+        if self.found.is_empty() {
+            Ok(value)
+        } else {
+            Err(self.found)
+        }
     }
 
     /// The mistakes in the order in which they were found.
@@ -97,7 +104,11 @@ impl Diagnostics {
         if self.found.len() >= MAX_ERRORS {
             return;
         }
-        let mut diagnostic = Diagnostic { file: self.file.clone(), position, message };
+        let mut diagnostic = Diagnostic {
+            file: self.file.clone(),
+            position,
+            message,
+        };
         cut(&mut diagnostic);
         self.found.push(diagnostic);
     }
@@ -112,7 +123,12 @@ fn cut(diagnostic: &mut Diagnostic) {
     let excess = diagnostic.to_string().chars().count().saturating_sub(MAX_TEXT);
     if excess > 0 {
         let kept = message.saturating_sub(excess);
-        diagnostic.message = diagnostic.message.chars().take(kept).chain("[...]".chars()).collect();
+        diagnostic.message = diagnostic
+            .message
+            .chars()
+            .take(kept)
+            .chain("[...]".chars())
+            .collect();
     }
 }
 
@@ -129,7 +145,10 @@ mod tests {
         let found = errors.into_vec();
         assert_eq!(found.len(), 10);
         let text = found[0].to_string();
-        assert!(text.starts_with("w.yml (Line: 1, Col: 1): xxx") && text.ends_with("x[...]"), "{text}");
+        assert!(
+            text.starts_with("w.yml (Line: 1, Col: 1): xxx") && text.ends_with("x[...]"),
+            "{text}"
+        );
         assert_eq!(text.chars().count(), 505);
     }
 }

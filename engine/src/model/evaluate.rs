@@ -38,7 +38,12 @@ fn run(
     definition: &'static Definition,
     scope: Option<Scope<'_>>,
 ) -> Result<Node, FieldError> {
-    let mut evaluator = Evaluator { scope, errors: Diagnostics::new(file.clone()), depth: 0, size: 0 };
+    let mut evaluator = Evaluator {
+        scope,
+        errors: Diagnostics::new(file.clone()),
+        depth: 0,
+        size: 0,
+    };
     match evaluator.value(node, Place::root(definition)) {
         Ok(node) => evaluator.errors.into_result(node).map_err(FieldError::Invalid),
         Err(Stop::NeedsFiles(patterns)) => Err(FieldError::NeedsFiles(patterns)),
@@ -68,7 +73,10 @@ impl Evaluator<'_> {
         match &node.kind {
             NodeKind::Expression(expression) => {
                 // A failure is recorded; an empty text in its place lets the rest be checked too.
-                let failed = || Node { position: node.position, kind: NodeKind::String(Arc::from("")) };
+                let failed = || Node {
+                    position: node.position,
+                    kind: NodeKind::String(Arc::from("")),
+                };
                 match self.expression(expression, node.position)? {
                     Some(data) => self.data(&data, place),
                     None => Ok(failed()),
@@ -83,7 +91,9 @@ impl Evaluator<'_> {
         let position = node.position;
         self.grow(node)?;
         let kind = match &node.kind {
-            NodeKind::Sequence(items) => NodeKind::Sequence(self.nested(|this| this.items(position, items, place))?),
+            NodeKind::Sequence(items) => {
+                NodeKind::Sequence(self.nested(|this| this.items(position, items, place))?)
+            }
             NodeKind::Mapping(entries) => {
                 NodeKind::Mapping(self.nested(|this| this.entries(position, entries, place))?)
             }
@@ -124,7 +134,10 @@ impl Evaluator<'_> {
             };
             // A list takes the place of the item that yields it; an item that failed is left out.
             match self.expression(expression, item.position)? {
-                Some(Node { kind: NodeKind::Sequence(spliced), .. }) => {
+                Some(Node {
+                    kind: NodeKind::Sequence(spliced),
+                    ..
+                }) => {
                     for item in &spliced {
                         evaluated.push(self.data(item, place)?);
                     }
@@ -206,7 +219,9 @@ impl Evaluator<'_> {
 
     /// Evaluates the key of an entry, which must be a scalar.
     fn key(&mut self, expression: &Expression, position: Position) -> Result<Option<Node>, Stop> {
-        let Some(value) = self.evaluate(expression, position)? else { return Ok(None) };
+        let Some(value) = self.evaluate(expression, position)? else {
+            return Ok(None);
+        };
         if !value.is_primitive() {
             self.errors.error(position, "Expected a string");
             return Ok(None);
@@ -225,7 +240,8 @@ impl Evaluator<'_> {
 
     fn evaluate(&mut self, expression: &Expression, position: Position) -> Result<Option<Value>, Stop> {
         let Some(scope) = self.scope else {
-            self.errors.error(position, "A template expression is not allowed in this context");
+            self.errors
+                .error(position, "A template expression is not allowed in this context");
             return Ok(None);
         };
         match expression.evaluate(scope) {
@@ -240,7 +256,11 @@ impl Evaluator<'_> {
 
     fn grow(&mut self, node: &Node) -> Result<(), Stop> {
         self.size += size(node);
-        if self.size > MAX_SIZE { Err(Stop::Limit("Maximum object size exceeded")) } else { Ok(()) }
+        if self.size > MAX_SIZE {
+            Err(Stop::Limit("Maximum object size exceeded"))
+        } else {
+            Ok(())
+        }
     }
 }
 
@@ -255,12 +275,18 @@ fn node_of(value: &Value, position: Position, depth: usize) -> Result<Node, Stop
         Value::Number(value) => NodeKind::Number(*value),
         Value::String(text) => NodeKind::String(text.clone()),
         Value::Array(array) => {
-            let items = array.items().iter().map(|item| node_of(item, position, depth + 1));
+            let items = array
+                .items()
+                .iter()
+                .map(|item| node_of(item, position, depth + 1));
             NodeKind::Sequence(items.collect::<Result<_, _>>()?)
         }
         Value::Object(object) => {
             let entries = object.iter().map(|(key, value)| {
-                let key = Node { position, kind: NodeKind::String(Arc::from(key)) };
+                let key = Node {
+                    position,
+                    kind: NodeKind::String(Arc::from(key)),
+                };
                 Ok((key, node_of(value, position, depth + 1)?))
             });
             NodeKind::Mapping(entries.collect::<Result<_, Stop>>()?)

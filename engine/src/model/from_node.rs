@@ -17,7 +17,10 @@ fn unexpected(file: &Arc<str>, node: &Node) -> Vec<Diagnostic> {
     match node.kind {
         NodeKind::Sequence(_) => errors.error(node.position, "A sequence was not expected"),
         NodeKind::Mapping(_) => errors.error(node.position, "A mapping was not expected"),
-        _ => errors.error(node.position, format!("Unexpected value '{}'", node.to_value().to_text())),
+        _ => errors.error(
+            node.position,
+            format!("Unexpected value '{}'", node.to_value().to_text()),
+        ),
     }
     errors.into_vec()
 }
@@ -30,7 +33,11 @@ fn key<T: FromNode>(file: &Arc<str>, node: &Node, name: &str) -> Result<Option<T
 impl FromNode for String {
     fn from_node(file: &Arc<str>, node: &Node) -> Result<Self, Vec<Diagnostic>> {
         let value = node.to_value();
-        if value.is_primitive() { Ok(value.to_text().into_owned()) } else { Err(unexpected(file, node)) }
+        if value.is_primitive() {
+            Ok(value.to_text().into_owned())
+        } else {
+            Err(unexpected(file, node))
+        }
     }
 }
 
@@ -73,7 +80,9 @@ impl FromNode for Vec<String> {
 
 impl FromNode for StringMap {
     fn from_node(file: &Arc<str>, node: &Node) -> Result<Self, Vec<Diagnostic>> {
-        let NodeKind::Mapping(entries) = &node.kind else { return Err(unexpected(file, node)) };
+        let NodeKind::Mapping(entries) = &node.kind else {
+            return Err(unexpected(file, node));
+        };
         let mut map = IndexMap::with_capacity(entries.len());
         for (key, value) in entries {
             map.insert(String::from_node(file, key)?, String::from_node(file, value)?);
@@ -89,7 +98,10 @@ impl FromNode for Concurrency {
                 group: key(file, node, "group")?.unwrap_or_default(),
                 cancel_in_progress: key(file, node, "cancel-in-progress")?.unwrap_or_default(),
             },
-            _ => Self { group: String::from_node(file, node)?, cancel_in_progress: false },
+            _ => Self {
+                group: String::from_node(file, node)?,
+                cancel_in_progress: false,
+            },
         };
         let mut errors = Diagnostics::new(file.clone());
         if concurrency.group.is_empty() {
@@ -102,8 +114,13 @@ impl FromNode for Concurrency {
 
 impl FromNode for Defaults {
     fn from_node(file: &Arc<str>, node: &Node) -> Result<Self, Vec<Diagnostic>> {
-        let Some(run) = node.get("run") else { return Ok(Self::default()) };
-        Ok(Self { shell: key(file, run, "shell")?, working_directory: key(file, run, "working-directory")? })
+        let Some(run) = node.get("run") else {
+            return Ok(Self::default());
+        };
+        Ok(Self {
+            shell: key(file, run, "shell")?,
+            working_directory: key(file, run, "working-directory")?,
+        })
     }
 }
 
@@ -116,7 +133,10 @@ impl FromNode for RunsOn {
                 group: key(file, node, "group")?,
                 labels: key(file, node, "labels")?.unwrap_or_default(),
             },
-            _ => Self { group: None, labels: Vec::from_node(file, node)? },
+            _ => Self {
+                group: None,
+                labels: Vec::from_node(file, node)?,
+            },
         };
         errors.into_result(runs_on)
     }
@@ -126,7 +146,10 @@ impl FromNode for Container {
     fn from_node(file: &Arc<str>, node: &Node) -> Result<Self, Vec<Diagnostic>> {
         let NodeKind::Mapping(_) = node.kind else {
             let image = String::from_node(file, node)?;
-            return Ok(Self { image: container::trim(&image).to_owned(), ..Self::default() });
+            return Ok(Self {
+                image: container::trim(&image).to_owned(),
+                ..Self::default()
+            });
         };
         let image: String = key(file, node, "image")?.unwrap_or_default();
         let credentials = match node.get("credentials") {
@@ -151,7 +174,9 @@ impl FromNode for Container {
 
 impl FromNode for Services {
     fn from_node(file: &Arc<str>, node: &Node) -> Result<Self, Vec<Diagnostic>> {
-        let NodeKind::Mapping(entries) = &node.kind else { return Err(unexpected(file, node)) };
+        let NodeKind::Mapping(entries) = &node.kind else {
+            return Err(unexpected(file, node));
+        };
         let mut services = IndexMap::with_capacity(entries.len());
         for (id, service) in entries {
             services.insert(String::from_node(file, id)?, Container::from_node(file, service)?);

@@ -62,7 +62,10 @@ impl Node {
 
     /// The value of the literal key `name` of a mapping.
     pub fn get(&self, name: &str) -> Option<&Node> {
-        self.entries().iter().find(|(key, _)| key.as_str() == Some(name)).map(|(_, value)| value)
+        self.entries()
+            .iter()
+            .find(|(key, _)| key.as_str() == Some(name))
+            .map(|(_, value)| value)
     }
 
     /// Tells whether evaluation would change the node: it is an expression or has one below.
@@ -70,9 +73,9 @@ impl Node {
         match &self.kind {
             NodeKind::Expression(_) | NodeKind::Insert => true,
             NodeKind::Sequence(items) => items.iter().any(Self::has_expression),
-            NodeKind::Mapping(entries) => {
-                entries.iter().any(|(key, value)| key.has_expression() || value.has_expression())
-            }
+            NodeKind::Mapping(entries) => entries
+                .iter()
+                .any(|(key, value)| key.has_expression() || value.has_expression()),
             _ => false,
         }
     }

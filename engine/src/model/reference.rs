@@ -72,7 +72,11 @@ impl fmt::Display for ActionRef {
         match self {
             Self::Docker(image) => write!(f, "docker://{image}"),
             Self::Local(path) => f.write_str(path),
-            Self::Remote { repository, path, git_ref } => remote(f, repository, path, git_ref),
+            Self::Remote {
+                repository,
+                path,
+                git_ref,
+            } => remote(f, repository, path, git_ref),
         }
     }
 }
@@ -112,7 +116,11 @@ impl fmt::Display for WorkflowRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Local(path) => write!(f, "./{path}"),
-            Self::Remote { repository, path, git_ref } => remote(f, repository, path, git_ref),
+            Self::Remote {
+                repository,
+                path,
+                git_ref,
+            } => remote(f, repository, path, git_ref),
         }
     }
 }
@@ -131,12 +139,19 @@ mod tests {
     #[test]
     fn reads_actions() {
         let remote = |repository: &str, path: &str, git_ref: &str| {
-            Some(ActionRef::Remote { repository: repository.into(), path: path.into(), git_ref: git_ref.into() })
+            Some(ActionRef::Remote {
+                repository: repository.into(),
+                path: path.into(),
+                git_ref: git_ref.into(),
+            })
         };
         let rows = [
             ("actions/checkout@v4", remote("actions/checkout", "", "v4")),
             ("a/b/c/d@feature/x", remote("a/b", "c/d", "feature/x")),
-            ("https://code.example/o/r/sub@v1", remote("https://code.example/o/r", "sub", "v1")),
+            (
+                "https://code.example/o/r/sub@v1",
+                remote("https://code.example/o/r", "sub", "v1"),
+            ),
             ("http://h:3000/o/r@v1", remote("http://h:3000/o/r", "", "v1")),
             ("docker://alpine:3", Some(ActionRef::Docker("alpine:3".into()))),
             ("./x", Some(ActionRef::Local("./x".into()))),
@@ -160,10 +175,19 @@ mod tests {
     fn reads_workflows() {
         let rows = [
             ("./.github/workflows/f.yml", Ok("./.github/workflows/f.yml")),
-            ("o/r/.github/workflows/f.yml@v1", Ok("o/r/.github/workflows/f.yml@v1")),
-            ("./f.yml@v1", Err("cannot specify version when calling local workflows")),
+            (
+                "o/r/.github/workflows/f.yml@v1",
+                Ok("o/r/.github/workflows/f.yml@v1"),
+            ),
+            (
+                "./f.yml@v1",
+                Err("cannot specify version when calling local workflows"),
+            ),
             ("o/r/f.yml", Err("no version specified")),
-            ("o/f.yml@v1", Err("references to workflows must be prefixed with format 'owner/repository/' or './'")),
+            (
+                "o/f.yml@v1",
+                Err("references to workflows must be prefixed with format 'owner/repository/' or './'"),
+            ),
         ];
         for (text, expected) in rows {
             let found = WorkflowRef::parse(text).map(|reference| reference.to_string());

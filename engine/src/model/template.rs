@@ -21,8 +21,18 @@ pub struct Field<T> {
 
 impl<T> Clone for Field<T> {
     fn clone(&self) -> Self {
-        let Self { node, file, definition, kind } = self;
-        Self { node: node.clone(), file: file.clone(), definition, kind: *kind }
+        let Self {
+            node,
+            file,
+            definition,
+            kind,
+        } = self;
+        Self {
+            node: node.clone(),
+            file: file.clone(),
+            definition,
+            kind: *kind,
+        }
     }
 }
 
@@ -40,7 +50,12 @@ impl<T> Field<T> {
 
     /// Makes a field whose value, once evaluated, is checked against `definition`.
     pub(super) fn checked(file: Arc<str>, node: Node, definition: &'static Definition) -> Self {
-        Self { node: Arc::new(node), file, definition, kind: PhantomData }
+        Self {
+            node: Arc::new(node),
+            file,
+            definition,
+            kind: PhantomData,
+        }
     }
 
     /// The node as it is written.

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::{Field, Node, Position, Spanned};
+use super::{ActionRef, Field, Node, Position, Spanned, WorkflowRef};
 use crate::expr::Expression;
 
 /// A workflow file that has passed every static check.
@@ -380,4 +380,3 @@ pub struct UsesStep {
     /// `with`.
     pub with: Option<Field<StringMap>>,
 }
-

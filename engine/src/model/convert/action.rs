@@ -6,7 +6,8 @@ use super::{Entry, condition, entries, steps};
 use crate::model::diagnostic::Diagnostics;
 use crate::model::schema::{ACTION, ACTION_CONDITION, ACTION_STEP_IF, Definition};
 use crate::model::{
-    Action, ActionInput, Condition, Diagnostic, DockerRuns, Field, Node, NodeKind, NodeRuns, Position, Runs, reader,
+    Action, ActionInput, Condition, Diagnostic, DockerRuns, Field, Node, NodeKind, NodeRuns, Position, Runs,
+    reader,
 };
 
 /// The values of `using` that a message offers.
@@ -42,11 +43,15 @@ fn convert(file: Arc<str>, root: Node, errors: &mut Diagnostics) -> Option<Actio
             "description" => description = entry.text(),
             "inputs" => {
                 let all = entries(entry.value, entry.definition);
-                inputs = all.map(|entry| (entry.name.to_string(), input(entry, errors))).collect();
+                inputs = all
+                    .map(|entry| (entry.name.to_string(), input(entry, errors)))
+                    .collect();
             }
             "outputs" => {
                 let all = entries(entry.value, entry.definition);
-                outputs = all.map(|entry| (entry.name.to_string(), output(entry, errors))).collect();
+                outputs = all
+                    .map(|entry| (entry.name.to_string(), output(entry, errors)))
+                    .collect();
             }
             "runs" => {
                 has_runs = true;
@@ -58,12 +63,23 @@ fn convert(file: Arc<str>, root: Node, errors: &mut Diagnostics) -> Option<Actio
     if !has_runs {
         errors.abort(format!("Top level 'runs:' section is required for {file}"));
     }
-    Some(Action { file, name, description, inputs, outputs, runs: runs? })
+    Some(Action {
+        file,
+        name,
+        description,
+        inputs,
+        outputs,
+        runs: runs?,
+    })
 }
 
 /// Whether an input is required is written as a bool or as its text; GitHub looks at neither.
 fn input(input: Entry, errors: &Diagnostics) -> ActionInput {
-    let mut converted = ActionInput { required: false, default: None, deprecation_message: None };
+    let mut converted = ActionInput {
+        required: false,
+        default: None,
+        deprecation_message: None,
+    };
     for entry in entries(input.value, input.definition) {
         match &*entry.name {
             "required" => converted.required = &*entry.value.to_value().to_text() == "true",
@@ -76,13 +92,18 @@ fn input(input: Entry, errors: &Diagnostics) -> ActionInput {
 }
 
 fn output(output: Entry, errors: &Diagnostics) -> Option<Field<String>> {
-    entries(output.value, output.definition).find(|entry| &*entry.name == "value").map(|entry| entry.field(errors))
+    entries(output.value, output.definition)
+        .find(|entry| &*entry.name == "value")
+        .map(|entry| entry.field(errors))
 }
 
 fn convert_runs(node: Node, definition: &'static Definition, errors: &mut Diagnostics) -> Option<Runs> {
     let position = node.position;
     let Some(using) = node.get("using") else {
-        errors.error(position, format!("Missing 'using' value. 'using' requires 'composite', {OFFERED}."));
+        errors.error(
+            position,
+            format!("Missing 'using' value. 'using' requires 'composite', {OFFERED}."),
+        );
         return None;
     };
     let using_position = using.position;
@@ -93,7 +114,10 @@ fn convert_runs(node: Node, definition: &'static Definition, errors: &mut Diagno
         ("composite", _) => composite(node, definition, position, errors),
         (_, Some(version)) => javascript(version, &node, position, errors),
         _ => {
-            errors.error(using_position, format!("'using: {name}' is not supported, use {OFFERED} instead."));
+            errors.error(
+                using_position,
+                format!("'using: {name}' is not supported, use {OFFERED} instead."),
+            );
             None
         }
     }
@@ -134,8 +158,17 @@ fn condition(node: &Node, key: &str, errors: &mut Diagnostics) -> Option<Conditi
 }
 
 fn javascript(version: u32, node: &Node, position: Position, errors: &mut Diagnostics) -> Option<Runs> {
-    let main = needed(node, "main", "Entry javascript file is not provided.", position, errors);
-    let (pre_if, post_if) = (condition(node, "pre-if", errors), condition(node, "post-if", errors));
+    let main = needed(
+        node,
+        "main",
+        "Entry javascript file is not provided.",
+        position,
+        errors,
+    );
+    let (pre_if, post_if) = (
+        condition(node, "pre-if", errors),
+        condition(node, "post-if", errors),
+    );
     Some(Runs::Node(NodeRuns {
         version,
         main: main?,
@@ -153,7 +186,10 @@ fn docker(
     errors: &mut Diagnostics,
 ) -> Option<Runs> {
     let image = needed(&node, "image", "Image is not provided.", position, errors);
-    let (pre_if, post_if) = (condition(&node, "pre-if", errors), condition(&node, "post-if", errors));
+    let (pre_if, post_if) = (
+        condition(&node, "pre-if", errors),
+        condition(&node, "post-if", errors),
+    );
     let mut runs = DockerRuns {
         image: image?,
         entrypoint: text(&node, "entrypoint"),
@@ -167,14 +203,20 @@ fn docker(
     for entry in entries(node, definition) {
         match (&*entry.name, entry.definition.items()) {
             ("args", Some(item)) => {
-                let NodeKind::Sequence(items) = entry.value.kind else { continue };
+                let NodeKind::Sequence(items) = entry.value.kind else {
+                    continue;
+                };
                 let file = errors.file();
-                let args = items.into_iter().map(|node| Field::checked(file.clone(), node, item));
+                let args = items
+                    .into_iter()
+                    .map(|node| Field::checked(file.clone(), node, item));
                 runs.args = Some(args.collect());
             }
             ("env", _) => {
                 let env = entries(entry.value, entry.definition);
-                runs.env = env.map(|entry| (entry.name.to_string(), entry.field(errors))).collect();
+                runs.env = env
+                    .map(|entry| (entry.name.to_string(), entry.field(errors)))
+                    .collect();
             }
             _ => {}
         }
@@ -193,5 +235,10 @@ fn composite(
         errors.error(position, "No steps provided.");
         return None;
     };
-    Some(Runs::Composite(steps::convert(steps.value, steps.definition, &ACTION_STEP_IF, errors)))
+    Some(Runs::Composite(steps::convert(
+        steps.value,
+        steps.definition,
+        &ACTION_STEP_IF,
+        errors,
+    )))
 }

@@ -36,7 +36,10 @@ pub(super) fn unwrapped(
     definition: &'static Definition,
     errors: &mut Diagnostics,
 ) -> Option<Condition> {
-    let written = node.and_then(source).filter(|source| !source.trim().is_empty()).unwrap_or("always()");
+    let written = node
+        .and_then(source)
+        .filter(|source| !source.trim().is_empty())
+        .unwrap_or("always()");
     finish(parse(written, definition), node.map(|node| node.position), errors)
 }
 

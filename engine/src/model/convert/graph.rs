@@ -11,12 +11,26 @@ use crate::model::{Job, Position};
 /// `position` is the place of the mapping `jobs`.
 pub(super) fn check(jobs: &mut [Job], position: Position, errors: &mut Diagnostics) {
     if jobs.iter().all(|job| !job.needs.is_empty()) {
-        errors.error(position, "The workflow must contain at least one job with no dependencies.");
+        errors.error(
+            position,
+            "The workflow must contain at least one job with no dependencies.",
+        );
         return;
     }
-    let by_id: HashMap<_, _> = jobs.iter().enumerate().map(|(at, job)| (fold(&job.id), at)).collect();
-    let needs: Vec<Vec<Option<usize>>> =
-        jobs.iter().map(|job| job.needs.iter().map(|need| by_id.get(&fold(&need.value)).copied()).collect()).collect();
+    let by_id: HashMap<_, _> = jobs
+        .iter()
+        .enumerate()
+        .map(|(at, job)| (fold(&job.id), at))
+        .collect();
+    let needs: Vec<Vec<Option<usize>>> = jobs
+        .iter()
+        .map(|job| {
+            job.needs
+                .iter()
+                .map(|need| by_id.get(&fold(&need.value)).copied())
+                .collect()
+        })
+        .collect();
     let done = reachable(&needs);
     for (job, needs) in jobs.iter().zip(&needs) {
         for (written, need) in job.needs.iter().zip(needs) {
@@ -24,7 +38,9 @@ pub(super) fn check(jobs: &mut [Job], position: Position, errors: &mut Diagnosti
             let message = match need {
                 Some(need) if done.get(*need) == Some(&true) => continue,
                 Some(_) => {
-                    format!("Job '{id}' depends on job '{need_id}' which creates a cycle in the dependency graph.")
+                    format!(
+                        "Job '{id}' depends on job '{need_id}' which creates a cycle in the dependency graph."
+                    )
                 }
                 None => format!("Job '{id}' depends on unknown job '{need_id}'."),
             };
@@ -53,13 +69,17 @@ fn reachable(needs: &[Vec<Option<usize>>]) -> Vec<bool> {
         }
     }
     let mut done = vec![false; needs.len()];
-    let mut ready: VecDeque<_> = (0..needs.len()).filter(|job| waiting.get(*job) == Some(&0)).collect();
+    let mut ready: VecDeque<_> = (0..needs.len())
+        .filter(|job| waiting.get(*job) == Some(&0))
+        .collect();
     while let Some(job) = ready.pop_front() {
         if let Some(done) = done.get_mut(job) {
             *done = true;
         }
         for dependent in needed_by.get(job).into_iter().flatten() {
-            let Some(left) = waiting.get_mut(*dependent) else { continue };
+            let Some(left) = waiting.get_mut(*dependent) else {
+                continue;
+            };
             *left -= 1;
             if *left == 0 {
                 ready.push_back(*dependent);

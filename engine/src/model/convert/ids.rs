@@ -25,21 +25,33 @@ impl Ids {
             ));
         }
         if id.starts_with("__") {
-            return Err(format!("The identifier '{id}' is invalid. IDs starting with '__' are reserved."));
+            return Err(format!(
+                "The identifier '{id}' is invalid. IDs starting with '__' are reserved."
+            ));
         }
         if !self.taken.insert(fold(id)) {
-            return Err(format!("The identifier '{id}' may not be used more than once within the same scope."));
+            return Err(format!(
+                "The identifier '{id}' may not be used more than once within the same scope."
+            ));
         }
         Ok(())
     }
 
     /// Makes an id of `text` with the reserved prefix; repeats get a number.
     pub(super) fn generate(&mut self, text: &str) -> String {
-        let base: String =
-            "__".chars().chain(text.chars()).map(|c| if is_id_char(c) { c } else { '_' }).take(MAX_LENGTH).collect();
+        let base: String = "__"
+            .chars()
+            .chain(text.chars())
+            .map(|c| if is_id_char(c) { c } else { '_' })
+            .take(MAX_LENGTH)
+            .collect();
         let number = self.next.entry(fold(&base)).or_insert(1);
         loop {
-            let suffix = if *number == 1 { String::new() } else { format!("_{number}") };
+            let suffix = if *number == 1 {
+                String::new()
+            } else {
+                format!("_{number}")
+            };
             *number += 1;
             let kept: String = base.chars().take(MAX_LENGTH - suffix.len()).collect();
             let id = kept + &suffix;
@@ -67,10 +79,23 @@ mod tests {
     fn ids_follow_the_grammar_and_differ_by_more_than_case() {
         let long = "a".repeat(100);
         let mut ids = Ids::default();
-        for (id, legal) in [("a", true), ("A", false), ("A-b_1", true), ("1a", false), ("-a", false), ("a.b", false)] {
+        for (id, legal) in [
+            ("a", true),
+            ("A", false),
+            ("A-b_1", true),
+            ("1a", false),
+            ("-a", false),
+            ("a.b", false),
+        ] {
             assert_eq!(ids.take(id).is_ok(), legal, "{id}");
         }
-        for (id, legal) in [("", false), ("__a", false), ("_a", true), (long.as_str(), false), (&long[1..], true)] {
+        for (id, legal) in [
+            ("", false),
+            ("__a", false),
+            ("_a", true),
+            (long.as_str(), false),
+            (&long[1..], true),
+        ] {
             assert_eq!(ids.take(id).is_ok(), legal, "{id}");
         }
     }
@@ -78,8 +103,13 @@ mod tests {
     #[test]
     fn generated_ids_are_numbered() {
         let mut ids = Ids::default();
-        let made: Vec<_> =
-            ["run", "run", "RUN", "alpine:3", "actions/checkout"].iter().map(|text| ids.generate(text)).collect();
-        assert_eq!(made, ["__run", "__run_2", "__RUN_3", "__alpine_3", "__actions_checkout"]);
+        let made: Vec<_> = ["run", "run", "RUN", "alpine:3", "actions/checkout"]
+            .iter()
+            .map(|text| ids.generate(text))
+            .collect();
+        assert_eq!(
+            made,
+            ["__run", "__run_2", "__RUN_3", "__alpine_3", "__actions_checkout"]
+        );
     }
 }

@@ -4,8 +4,8 @@ use super::{Entry, entries, texts};
 use crate::model::diagnostic::Diagnostics;
 use crate::model::schema;
 use crate::model::{
-    CallInput, CallInputKind, CallTrigger, DispatchInput, DispatchInputKind, DispatchTrigger, Field, InputValue,
-    Node, NodeKind, Position,
+    CallInput, CallInputKind, CallTrigger, DispatchInput, DispatchInputKind, DispatchTrigger, Field,
+    InputValue, Node, NodeKind, Position,
 };
 
 /// Converts `on.workflow_dispatch`.
@@ -21,7 +21,12 @@ pub(super) fn dispatch(event: Entry, errors: &mut Diagnostics) -> DispatchTrigge
 }
 
 fn dispatch_input(input: Entry, errors: &mut Diagnostics) -> DispatchInput {
-    let Entry { name, key: position, value: node, .. } = input;
+    let Entry {
+        name,
+        key: position,
+        value: node,
+        ..
+    } = input;
     let options = node.get("options").map(texts);
     let kind = match node.get("type").and_then(Node::as_str) {
         Some("boolean") => DispatchInputKind::Boolean,
@@ -35,7 +40,10 @@ fn dispatch_input(input: Entry, errors: &mut Diagnostics) -> DispatchInput {
     }
     let default = node.get("default");
     if let Some(default) = default.filter(|default| !fits(default, &kind)) {
-        errors.error(default.position, format!("Unexpected value '{}'", default.to_value().to_text()));
+        errors.error(
+            default.position,
+            format!("Unexpected value '{}'", default.to_value().to_text()),
+        );
     }
     DispatchInput {
         description: node.get("description").and_then(Node::as_str).map(str::to_owned),
@@ -74,7 +82,9 @@ pub(super) fn call(event: Entry, errors: &mut Diagnostics) -> CallTrigger {
                 }
                 _ => {
                     let value = entries(item.value, item.definition).find(|entry| &*entry.name == "value");
-                    trigger.outputs.extend(value.map(|value| (name, value.field(errors))));
+                    trigger
+                        .outputs
+                        .extend(value.map(|value| (name, value.field(errors))));
                 }
             }
         }
@@ -92,11 +102,19 @@ fn call_input(input: Entry, errors: &mut Diagnostics) -> CallInput {
     let default = input.value.get("default").map(|default| {
         let field: Field<InputValue> = Field::checked(errors.file().clone(), default.clone(), definition);
         if !default.has_expression() && field.literal().is_none() {
-            errors.error(default.position, format!("Unexpected value '{}'", default.to_value().to_text()));
+            errors.error(
+                default.position,
+                format!("Unexpected value '{}'", default.to_value().to_text()),
+            );
         }
         field
     });
-    CallInput { kind, required: is_true(input.value.get("required")), default, position }
+    CallInput {
+        kind,
+        required: is_true(input.value.get("required")),
+        default,
+        position,
+    }
 }
 
 fn is_true(node: Option<&Node>) -> bool {

@@ -8,8 +8,8 @@ use super::{Entry, condition, container, entries, matrix, permissions, runs_on, 
 use crate::model::diagnostic::Diagnostics;
 use crate::model::schema::{self, Definition};
 use crate::model::{
-    CallJob, CallSecrets, Concurrency, Environment, Field, Job, JobBody, Node, NodeKind, Permissions, Position,
-    Spanned, StepsJob, Strategy, WorkflowRef,
+    CallJob, CallSecrets, Concurrency, Condition, Environment, Field, Job, JobBody, Node, NodeKind,
+    Permissions, Position, Spanned, StepsJob, Strategy, WorkflowRef,
 };
 
 /// What jobs of both kinds have.
@@ -17,15 +17,21 @@ use crate::model::{
 struct Common {
     name: Option<Field<String>>,
     needs: Vec<Spanned<String>>,
-    condition: Option<Node>,
+    has_condition: bool,
+    condition: Option<Condition>,
     strategy: Option<Strategy>,
     permissions: Option<Permissions>,
     concurrency: Option<Field<Concurrency>>,
 }
 
-/// Converts a job: its id and what stands below.
-pub(super) fn convert(job: Entry, errors: &mut Diagnostics) -> Job {
-    let Entry { name: id, key: position, value: node, definition } = job;
+/// Converts a job: its id and what stands below. A job whose `if` is no expression is none.
+pub(super) fn convert(job: Entry, errors: &mut Diagnostics) -> Option<Job> {
+    let Entry {
+        name: id,
+        key: position,
+        value: node,
+        definition,
+    } = job;
     if let Err(message) = Ids::default().take(&id) {
         errors.error(position, message);
     }
@@ -34,17 +40,20 @@ pub(super) fn convert(job: Entry, errors: &mut Diagnostics) -> Job {
         Some(_) => call_job(node, definition, &mut common, errors),
         None => steps_job(node, definition, &mut common, errors),
     };
-    Job {
+    if !common.has_condition {
+        common.condition = condition::wrapped(None, &schema::JOB_IF, errors);
+    }
+    Some(Job {
         id: id.to_string(),
         position,
         name: common.name,
         needs: common.needs,
-        condition: condition::wrapped(common.condition.as_ref(), &schema::JOB_IF, errors),
+        condition: common.condition?,
         strategy: common.strategy,
         permissions: common.permissions,
         concurrency: common.concurrency,
         body,
-    }
+    })
 }
 
 impl Common {
@@ -54,7 +63,10 @@ impl Common {
             "name" if entry.value.as_str() == Some("") => {}
             "name" => self.name = Some(entry.field(errors)),
             "needs" => self.needs = needs(&entry.value),
-            "if" => self.condition = Some(entry.value),
+            "if" => {
+                self.has_condition = true;
+                self.condition = condition::wrapped(Some(&entry.value), &schema::JOB_IF, errors);
+            }
             "strategy" => {
                 matrix::check_strategy(&entry.value, errors);
                 self.strategy = Some(Strategy { node: entry.value });
@@ -71,7 +83,12 @@ fn needs(node: &Node) -> Vec<Spanned<String>> {
     let one = std::iter::once(node);
     let nodes = one.chain(node.items());
     nodes
-        .filter_map(|node| Some(Spanned { value: node.as_str()?.to_owned(), position: node.position }))
+        .filter_map(|node| {
+            Some(Spanned {
+                value: node.as_str()?.to_owned(),
+                position: node.position,
+            })
+        })
         .collect()
 }
 
@@ -82,7 +99,10 @@ fn steps_job(
     errors: &mut Diagnostics,
 ) -> JobBody {
     // The schema requires `runs-on`; without it the job is never used.
-    let absent = Node { position: node.position, kind: NodeKind::Null };
+    let absent = Node {
+        position: node.position,
+        kind: NodeKind::Null,
+    };
     let mut job = StepsJob {
         runs_on: Field::new(errors.file().clone(), absent),
         timeout_minutes: None,
@@ -135,7 +155,10 @@ fn set_steps_job(job: &mut StepsJob, entry: Entry, errors: &mut Diagnostics) {
 fn environment(entry: Entry, errors: &Diagnostics) -> Option<Environment> {
     if !matches!(entry.value.kind, NodeKind::Mapping(_)) {
         let is_empty = entry.value.as_str() == Some("");
-        return (!is_empty).then(|| Environment { name: entry.field(errors), url: None });
+        return (!is_empty).then(|| Environment {
+            name: entry.field(errors),
+            url: None,
+        });
     }
     let (mut name, mut url) = (None, None);
     for entry in entries(entry.value, entry.definition) {
@@ -155,13 +178,18 @@ fn call_job(
     errors: &mut Diagnostics,
 ) -> JobBody {
     let mut job = CallJob {
-        uses: Spanned { value: WorkflowRef::Local(String::new()), position: node.position },
+        uses: Spanned {
+            value: WorkflowRef::Local(String::new()),
+            position: node.position,
+        },
         with: IndexMap::new(),
         with_positions: IndexMap::new(),
         secrets: CallSecrets::Listed(IndexMap::new()),
     };
     for entry in entries(node, definition) {
-        let Some(entry) = common.take(entry, errors) else { continue };
+        let Some(entry) = common.take(entry, errors) else {
+            continue;
+        };
         match &*entry.name {
             "uses" => job.uses = uses(&entry, errors),
             "with" => {

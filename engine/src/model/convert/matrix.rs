@@ -39,7 +39,10 @@ fn check(matrix: &Node, is_open: bool, errors: &mut Diagnostics) {
             Some(name) => {
                 has_vector = true;
                 if value.items().is_empty() && !value.has_expression() {
-                    errors.error(value.position, format!("Matrix vector '{name}' does not contain any values"));
+                    errors.error(
+                        value.position,
+                        format!("Matrix vector '{name}' does not contain any values"),
+                    );
                 } else {
                     vectors.insert(fold(name));
                 }
@@ -64,7 +67,10 @@ fn check_filters(
 ) {
     for entry in include.map(Node::items).unwrap_or_default() {
         if entry.entries().is_empty() {
-            errors.error(entry.position, "Matrix include mapping does not contain any values");
+            errors.error(
+                entry.position,
+                "Matrix include mapping does not contain any values",
+            );
         }
     }
     for entry in exclude.map(Node::items).unwrap_or_default() {

@@ -51,16 +51,33 @@ fn entries(node: Node, definition: &'static Definition) -> impl Iterator<Item = 
         _ => Vec::new(),
     };
     entries.into_iter().filter_map(move |(key, value)| {
-        let NodeKind::String(name) = key.kind else { return None };
-        let known = definition.mappings().find_map(|mapping| mapping.key(&name)).map(|known| known.value);
-        let other = || definition.mappings().find_map(|mapping| mapping.others).map(|(_, value)| value);
+        let NodeKind::String(name) = key.kind else {
+            return None;
+        };
+        let known = definition
+            .mappings()
+            .find_map(|mapping| mapping.key(&name))
+            .map(|known| known.value);
+        let other = || {
+            definition
+                .mappings()
+                .find_map(|mapping| mapping.others)
+                .map(|(_, value)| value)
+        };
         let definition = known.or_else(other).unwrap_or(&ANY);
-        Some(Entry { name, key: key.position, value, definition })
+        Some(Entry {
+            name,
+            key: key.position,
+            value,
+            definition,
+        })
     })
 }
 
 /// The texts of one string or several.
 fn texts(node: &Node) -> Vec<String> {
     let one = node.as_str().into_iter();
-    one.chain(node.items().iter().filter_map(Node::as_str)).map(str::to_owned).collect()
+    one.chain(node.items().iter().filter_map(Node::as_str))
+        .map(str::to_owned)
+        .collect()
 }

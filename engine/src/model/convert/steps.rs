@@ -6,7 +6,9 @@ use super::ids::Ids;
 use super::{condition, entries};
 use crate::model::diagnostic::Diagnostics;
 use crate::model::schema::Definition;
-use crate::model::{ActionRef, Field, Node, NodeKind, RunStep, Spanned, Step, StepAction, StringMap, UsesStep};
+use crate::model::{
+    ActionRef, Field, Node, NodeKind, RunStep, Spanned, Step, StepAction, StringMap, UsesStep,
+};
 
 /// Converts `steps`; `condition` defines their `if`.
 pub(super) fn convert(
@@ -15,10 +17,16 @@ pub(super) fn convert(
     condition: &'static Definition,
     errors: &mut Diagnostics,
 ) -> Vec<Arc<Step>> {
-    let NodeKind::Sequence(items) = node.kind else { return Vec::new() };
-    let Some(item) = definition.items() else { return Vec::new() };
+    let NodeKind::Sequence(items) = node.kind else {
+        return Vec::new();
+    };
+    let Some(item) = definition.items() else {
+        return Vec::new();
+    };
     let mut ids = Ids::default();
-    let steps = items.into_iter().filter_map(|node| step(node, item, condition, &mut ids, errors));
+    let steps = items
+        .into_iter()
+        .filter_map(|node| step(node, item, condition, &mut ids, errors));
     let mut steps: Vec<_> = steps.collect();
     // Generated ids give way to all ids that are written, so they come last.
     for step in steps.iter_mut().filter(|step| step.id.is_empty()) {
@@ -29,7 +37,9 @@ pub(super) fn convert(
 
 /// What a generated id is made of.
 fn default_id(action: &StepAction) -> String {
-    let StepAction::Uses(uses) = action else { return "run".to_owned() };
+    let StepAction::Uses(uses) = action else {
+        return "run".to_owned();
+    };
     match &uses.uses.value {
         ActionRef::Docker(image) if image.is_empty() => "run".to_owned(),
         ActionRef::Docker(image) => image.clone(),
@@ -74,7 +84,10 @@ fn step(
             shell: keys.shell,
             working_directory: keys.working_directory,
         }),
-        (None, Some(node)) => StepAction::Uses(UsesStep { uses: uses(&node, errors)?, with: keys.with }),
+        (None, Some(node)) => StepAction::Uses(UsesStep {
+            uses: uses(&node, errors)?,
+            with: keys.with,
+        }),
         // The schema requires one of the two.
         (None, None) => return None,
     };
@@ -119,10 +132,15 @@ fn keys(node: Node, definition: &'static Definition, ids: &mut Ids, errors: &mut
 fn uses(node: &Node, errors: &mut Diagnostics) -> Option<Spanned<ActionRef>> {
     let text = node.as_str().unwrap_or_default();
     match ActionRef::parse(text) {
-        Some(value) => Some(Spanned { value, position: node.position }),
+        Some(value) => Some(Spanned {
+            value,
+            position: node.position,
+        }),
         None => {
-            errors
-                .error(node.position, format!("Expected format {{org}}/{{repo}}[/path]@ref. Actual '{text}'"));
+            errors.error(
+                node.position,
+                format!("Expected format {{org}}/{{repo}}[/path]@ref. Actual '{text}'"),
+            );
             None
         }
     }

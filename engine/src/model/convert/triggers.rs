@@ -21,7 +21,13 @@ pub(super) fn convert(node: Node, definition: &'static Definition, errors: &mut 
             "workflow_call" => triggers.call = Some(inputs::call(event, errors)),
             "schedule" => {
                 let schedule = schedule(&event.value, errors);
-                triggers.add(&name, EventConfig { schedule, ..EventConfig::default() });
+                triggers.add(
+                    &name,
+                    EventConfig {
+                        schedule,
+                        ..EventConfig::default()
+                    },
+                );
                 continue;
             }
             _ => {
@@ -107,7 +113,11 @@ fn is_cron(text: &str) -> bool {
     let mut fields = text.split_whitespace().peekable();
     fields.next_if(|field| field.starts_with("TZ=") || field.starts_with("CRON_TZ="));
     let fields: Vec<_> = fields.collect();
-    let legal = |field: &&str| field.chars().all(|c| c.is_ascii_alphanumeric() || "*/,-?#".contains(c));
+    let legal = |field: &&str| {
+        field
+            .chars()
+            .all(|c| c.is_ascii_alphanumeric() || "*/,-?#".contains(c))
+    };
     match fields[..] {
         ["@yearly" | "@annually" | "@monthly" | "@weekly" | "@daily" | "@midnight" | "@hourly"] => true,
         ["@every", _] => true,

@@ -56,7 +56,9 @@ fn convert(file: Arc<str>, root: Node, errors: &mut Diagnostics) -> Workflow {
 
 fn jobs(node: Node, definition: &'static Definition, errors: &mut Diagnostics) -> Vec<Arc<Job>> {
     let position = node.position;
-    let mut jobs: Vec<_> = entries(node, definition).map(|entry| job::convert(entry, errors)).collect();
+    let mut jobs: Vec<_> = entries(node, definition)
+        .filter_map(|entry| job::convert(entry, errors))
+        .collect();
     // What needs what is looked at only if the jobs themselves are in order.
     if errors.is_empty() {
         graph::check(&mut jobs, position, errors);
@@ -76,7 +78,10 @@ impl Concurrency {
     /// Checks the length of the group's name.
     pub(in crate::model) fn check(&self, position: Position, errors: &mut Diagnostics) {
         if self.group.chars().count() > 400 {
-            errors.error(position, "Concurrency group name must be less than 400 characters");
+            errors.error(
+                position,
+                "Concurrency group name must be less than 400 characters",
+            );
         }
     }
 }

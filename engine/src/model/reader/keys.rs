@@ -46,13 +46,22 @@ impl KeyCheck {
     /// Checks a key, and records what is wrong with it.
     pub(in crate::model) fn check(&mut self, key: Node, errors: &mut Diagnostics) -> Verdict {
         let position = key.position;
-        let Some(text) = scalar_text(&key.kind) else { return self.expression(key, errors) };
+        let Some(text) = scalar_text(&key.kind) else {
+            return self.expression(key, errors);
+        };
         if !self.seen.insert(fold(&text)) {
             errors.error(position, format!("'{text}' is already defined"));
             return Verdict::Illegal;
         }
-        let known = self.candidates.iter().find_map(|mapping| mapping.key(&text)).map(|known| known.value);
-        let key = Node { position, kind: NodeKind::String(text.clone()) };
+        let known = self
+            .candidates
+            .iter()
+            .find_map(|mapping| mapping.key(&text))
+            .map(|known| known.value);
+        let key = Node {
+            position,
+            kind: NodeKind::String(text.clone()),
+        };
         if let Some(value) = known {
             self.candidates.retain(|mapping| mapping.key(&text).is_some());
             return Verdict::Legal(key, self.place.below(value));
@@ -69,7 +78,10 @@ impl KeyCheck {
     fn expression(&mut self, key: Node, errors: &mut Diagnostics) -> Verdict {
         self.has_expression = true;
         if self.place.allowed.is_empty() {
-            errors.error(key.position, "A template expression is not allowed in this context");
+            errors.error(
+                key.position,
+                "A template expression is not allowed in this context",
+            );
             return Verdict::Illegal;
         }
         let value = match self.others {
@@ -93,13 +105,24 @@ impl KeyCheck {
             }
             return;
         }
-        let count = |name: &str| self.candidates.iter().filter(|mapping| mapping.key(name).is_some()).count();
-        let names = self.candidates.iter().flat_map(|mapping| mapping.keys).map(|key| key.name);
+        let count = |name: &str| {
+            self.candidates
+                .iter()
+                .filter(|mapping| mapping.key(name).is_some())
+                .count()
+        };
+        let names = self
+            .candidates
+            .iter()
+            .flat_map(|mapping| mapping.keys)
+            .map(|key| key.name);
         let telling: BTreeSet<_> = names.filter(|name| count(name) == 1).collect();
         let telling = telling.into_iter().collect::<Vec<_>>().join(", ");
         errors.error(
             position,
-            format!("There's not enough info to determine what you meant. Add one of these properties: {telling}"),
+            format!(
+                "There's not enough info to determine what you meant. Add one of these properties: {telling}"
+            ),
         );
     }
 }

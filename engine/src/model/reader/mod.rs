@@ -4,13 +4,11 @@ mod keys;
 mod place;
 mod template;
 
-use std::sync::Arc;
-
 pub(super) use keys::{KeyCheck, Verdict, fold};
 pub(super) use place::{Place, checked_scalar};
 
 use super::diagnostic::Diagnostics;
-use super::schema::{self, Definition};
+use super::schema::Definition;
 use super::yaml::{Error, Event, Events, Literal, Scalar};
 use super::{Node, NodeKind, Position};
 
@@ -52,7 +50,12 @@ fn read_document(
     definition: &'static Definition,
     errors: &mut Diagnostics,
 ) -> Result<Node, Abort> {
-    let mut reader = Reader { events: Events::open(text)?, errors, depth: 0, size: 0 };
+    let mut reader = Reader {
+        events: Events::open(text)?,
+        errors,
+        depth: 0,
+        size: 0,
+    };
     let node = reader.value(Place::root(definition))?;
     reader.events.close()?;
     Ok(node)
@@ -81,13 +84,19 @@ impl Reader<'_, '_> {
                 self.enter()?;
                 let items = self.sequence(position, place)?;
                 self.depth -= 1;
-                Ok(Node { position, kind: NodeKind::Sequence(items) })
+                Ok(Node {
+                    position,
+                    kind: NodeKind::Sequence(items),
+                })
             }
             &Event::MappingStart(position) => {
                 self.enter()?;
                 let entries = self.mapping(position, place)?;
                 self.depth -= 1;
-                Ok(Node { position, kind: NodeKind::Mapping(entries) })
+                Ok(Node {
+                    position,
+                    kind: NodeKind::Mapping(entries),
+                })
             }
             Event::SequenceEnd | Event::MappingEnd | Event::End => Err(Abort::NoValue),
         }
@@ -165,7 +174,10 @@ impl Reader<'_, '_> {
                 NodeKind::String(scalar.text.clone())
             }),
         };
-        Node { position: scalar.position, kind }
+        Node {
+            position: scalar.position,
+            kind,
+        }
     }
 
     /// Passes over the value that comes next.
@@ -202,7 +214,11 @@ impl Reader<'_, '_> {
 
     fn grow(&mut self, node: &Node) -> Result<(), Abort> {
         self.size += size(node);
-        if self.size > MAX_SIZE { Err(Abort::Size) } else { Ok(()) }
+        if self.size > MAX_SIZE {
+            Err(Abort::Size)
+        } else {
+            Ok(())
+        }
     }
 }
 

@@ -19,12 +19,18 @@ pub(in crate::model) struct Place {
 impl Place {
     /// The top of a file or of a field.
     pub(in crate::model) fn root(definition: &'static Definition) -> Self {
-        Self { definition, allowed: definition.allowed.unwrap_or(&NOTHING) }
+        Self {
+            definition,
+            allowed: definition.allowed.unwrap_or(&NOTHING),
+        }
     }
 
     /// A place further down.
     pub(in crate::model) fn below(self, definition: &'static Definition) -> Self {
-        Self { definition, allowed: definition.allowed.unwrap_or(self.allowed) }
+        Self {
+            definition,
+            allowed: definition.allowed.unwrap_or(self.allowed),
+        }
     }
 }
 
@@ -40,7 +46,10 @@ pub(in crate::model) fn checked_scalar(
     let Some(text) = scalar_text(&node.kind) else {
         match &node.kind {
             NodeKind::Expression(_) if place.allowed.is_empty() => {
-                errors.error(node.position, "A template expression is not allowed in this context");
+                errors.error(
+                    node.position,
+                    "A template expression is not allowed in this context",
+                );
             }
             NodeKind::Insert => errors.error(node.position, "Unexpected value '${{ insert }}'"),
             _ => {}
@@ -59,9 +68,17 @@ pub(in crate::model) fn checked_scalar(
     }
     for definition in place.definition.alternatives() {
         match &definition.shape {
-            Shape::Text(Text::Raw) => return Node { position: node.position, kind: NodeKind::String(raw()) },
+            Shape::Text(Text::Raw) => {
+                return Node {
+                    position: node.position,
+                    kind: NodeKind::String(raw()),
+                };
+            }
             Shape::Text(legal) if legal.admits(&text) => {
-                return Node { position: node.position, kind: NodeKind::String(text) };
+                return Node {
+                    position: node.position,
+                    kind: NodeKind::String(text),
+                };
             }
             _ => {}
         }
@@ -78,6 +95,8 @@ pub(super) fn scalar_text(kind: &NodeKind) -> Option<Arc<str>> {
         NodeKind::Bool(false) => Arc::from("false"),
         NodeKind::Number(number) => Arc::from(number_text(*number)),
         NodeKind::String(text) => text.clone(),
-        NodeKind::Expression(_) | NodeKind::Insert | NodeKind::Sequence(_) | NodeKind::Mapping(_) => return None,
+        NodeKind::Expression(_) | NodeKind::Insert | NodeKind::Sequence(_) | NodeKind::Mapping(_) => {
+            return None;
+        }
     })
 }

@@ -30,7 +30,10 @@ static INPUT_RECORD: Definition = plain(open(
 static INPUT_DEFAULT: Definition = within(&ACTION_DEFAULT, Shape::Text(Text::Any));
 
 static OUTPUTS: Definition = plain(map(&OUTPUT));
-static OUTPUT: Definition = plain(record(&[optional("description", &STRING), optional("value", &OUTPUT_VALUE)]));
+static OUTPUT: Definition = plain(record(&[
+    optional("description", &STRING),
+    optional("value", &OUTPUT_VALUE),
+]));
 static OUTPUT_VALUE: Definition = within(&ACTION_OUTPUT, Shape::Text(Text::Any));
 
 static RUNS: Definition = plain(Shape::OneOf(&[&DOCKER_RUNS, &NODE_RUNS, &COMPOSITE_RUNS]));
@@ -57,7 +60,10 @@ static NODE_RUNS: Definition = plain(record(&[
     optional("post", &NON_EMPTY),
     optional("post-if", &CONDITION),
 ]));
-static COMPOSITE_RUNS: Definition = plain(record(&[optional("using", &NON_EMPTY), optional("steps", &STEPS)]));
+static COMPOSITE_RUNS: Definition = plain(record(&[
+    optional("using", &NON_EMPTY),
+    optional("steps", &STEPS),
+]));
 /// `pre-if` and `post-if`.
 pub(in crate::model) static CONDITION: Definition = within(&ACTION_IF, Shape::Text(Text::NonEmpty));
 

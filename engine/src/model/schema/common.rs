@@ -13,7 +13,11 @@ pub(super) static STRINGS: Definition = plain(Shape::Sequence(&NON_EMPTY));
 pub(super) static STRING_OR_STRINGS: Definition = plain(Shape::OneOf(&[&NON_EMPTY, &STRINGS]));
 pub(super) static SCALAR: Definition = plain(Shape::OneOf(&[&STRING, &BOOL, &NUMBER]));
 pub(super) static SEQUENCE: Definition = plain(Shape::Sequence(&ANY));
-static MAPPING: Definition = plain(Shape::Mapping(Mapping { keys: &[], others: Some((&STRING, &ANY)) }));
+static MAPPING: Definition = plain(Shape::Mapping(Mapping {
+    keys: &[],
+    others: Some((&STRING, &ANY)),
+}));
 /// Any value.
-pub(in crate::model) static ANY: Definition =
-    plain(Shape::OneOf(&[&NULL, &BOOL, &NUMBER, &STRING, &SEQUENCE, &MAPPING]));
+pub(in crate::model) static ANY: Definition = plain(Shape::OneOf(&[
+    &NULL, &BOOL, &NUMBER, &STRING, &SEQUENCE, &MAPPING,
+]));

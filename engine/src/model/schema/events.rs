@@ -26,36 +26,92 @@ macro_rules! event {
 }
 
 event!(BRANCH_PROTECTION_RULE, ["created", "edited", "deleted"]);
-event!(CHECK_RUN, ["completed", "created", "rerequested", "requested_action"]);
+event!(
+    CHECK_RUN,
+    ["completed", "created", "rerequested", "requested_action"]
+);
 event!(CHECK_SUITE, ["completed"]);
 // Comments, labels: what is only made, changed and removed.
 event!(CHANGES, ["created", "edited", "deleted"]);
 event!(
     DISCUSSION,
     [
-        "created", "edited", "deleted", "transferred", "pinned", "unpinned", "labeled", "unlabeled", "locked",
-        "unlocked", "category_changed", "answered", "unanswered"
+        "created",
+        "edited",
+        "deleted",
+        "transferred",
+        "pinned",
+        "unpinned",
+        "labeled",
+        "unlabeled",
+        "locked",
+        "unlocked",
+        "category_changed",
+        "answered",
+        "unanswered"
     ]
 );
-event!(IMAGE_VERSION, ["created", "ready", "deleted"], "names", "versions");
+event!(
+    IMAGE_VERSION,
+    ["created", "ready", "deleted"],
+    "names",
+    "versions"
+);
 event!(
     ISSUES,
     [
-        "opened", "edited", "deleted", "transferred", "pinned", "unpinned", "closed", "reopened", "assigned",
-        "unassigned", "labeled", "unlabeled", "locked", "unlocked", "milestoned", "demilestoned", "typed", "untyped"
+        "opened",
+        "edited",
+        "deleted",
+        "transferred",
+        "pinned",
+        "unpinned",
+        "closed",
+        "reopened",
+        "assigned",
+        "unassigned",
+        "labeled",
+        "unlabeled",
+        "locked",
+        "unlocked",
+        "milestoned",
+        "demilestoned",
+        "typed",
+        "untyped"
     ]
 );
 event!(MERGE_GROUP, ["checks_requested"], "branches", "branches-ignore");
 event!(MILESTONE, ["created", "closed", "opened", "edited", "deleted"]);
 event!(PROJECT, ["created", "closed", "reopened", "edited", "deleted"]);
-event!(PROJECT_CARD, ["created", "moved", "converted", "edited", "deleted"]);
+event!(
+    PROJECT_CARD,
+    ["created", "moved", "converted", "edited", "deleted"]
+);
 event!(PROJECT_COLUMN, ["created", "updated", "moved", "deleted"]);
 event!(
     PULL_REQUEST,
     [
-        "assigned", "unassigned", "labeled", "unlabeled", "opened", "edited", "closed", "reopened", "synchronize",
-        "converted_to_draft", "ready_for_review", "locked", "unlocked", "enqueued", "dequeued", "milestoned",
-        "demilestoned", "review_requested", "review_request_removed", "auto_merge_enabled", "auto_merge_disabled"
+        "assigned",
+        "unassigned",
+        "labeled",
+        "unlabeled",
+        "opened",
+        "edited",
+        "closed",
+        "reopened",
+        "synchronize",
+        "converted_to_draft",
+        "ready_for_review",
+        "locked",
+        "unlocked",
+        "enqueued",
+        "dequeued",
+        "milestoned",
+        "demilestoned",
+        "review_requested",
+        "review_request_removed",
+        "auto_merge_enabled",
+        "auto_merge_disabled"
     ],
     "branches",
     "branches-ignore",
@@ -66,7 +122,15 @@ event!(PULL_REQUEST_REVIEW, ["submitted", "edited", "dismissed"]);
 event!(REGISTRY_PACKAGE, ["published", "updated"]);
 event!(
     RELEASE,
-    ["published", "unpublished", "created", "edited", "deleted", "prereleased", "released"]
+    [
+        "published",
+        "unpublished",
+        "created",
+        "edited",
+        "deleted",
+        "prereleased",
+        "released"
+    ]
 );
 event!(WATCH, ["started"]);
 event!(
@@ -91,7 +155,10 @@ static REPOSITORY_DISPATCH: Definition = plain(Shape::OneOf(&[&NULL, &REPOSITORY
 static REPOSITORY_DISPATCH_FILTERS: Definition = plain(record(&[optional("types", &PATTERNS)]));
 
 static SCHEDULE: Definition = plain(Shape::Sequence(&CRON));
-static CRON: Definition = plain(record(&[required("cron", &NON_EMPTY), optional("timezone", &NON_EMPTY)]));
+static CRON: Definition = plain(record(&[
+    required("cron", &NON_EMPTY),
+    optional("timezone", &NON_EMPTY),
+]));
 
 static WORKFLOW_DISPATCH: Definition = plain(Shape::OneOf(&[&NULL, &DISPATCH]));
 static DISPATCH: Definition = plain(record(&[optional("inputs", &DISPATCH_INPUTS)]));
@@ -106,8 +173,13 @@ static DISPATCH_INPUT_RECORD: Definition = plain(record(&[
     optional("options", &STRINGS),
     optional("deprecationMessage", &STRING),
 ]));
-static DISPATCH_TYPE: Definition =
-    plain(Shape::Text(Text::OneOf(&["string", "boolean", "number", "environment", "choice"])));
+static DISPATCH_TYPE: Definition = plain(Shape::Text(Text::OneOf(&[
+    "string",
+    "boolean",
+    "number",
+    "environment",
+    "choice",
+])));
 
 static WORKFLOW_CALL: Definition = plain(Shape::OneOf(&[&NULL, &CALL]));
 static CALL: Definition = plain(record(&[
@@ -124,15 +196,18 @@ static CALL_INPUT: Definition = plain(record(&[
     optional("deprecationMessage", &STRING),
 ]));
 static CALL_TYPE: Definition = plain(Shape::Text(Text::OneOf(&["boolean", "number", "string"])));
-static CALL_DEFAULT: Definition =
-    within(&RUN, Shape::OneOf(&[&STRING, &BOOL, &super::common::NUMBER]));
+static CALL_DEFAULT: Definition = within(&RUN, Shape::OneOf(&[&STRING, &BOOL, &super::common::NUMBER]));
 static CALL_SECRETS: Definition = plain(map(&CALL_SECRET));
 static CALL_SECRET: Definition = plain(Shape::OneOf(&[&NULL, &CALL_SECRET_RECORD]));
-static CALL_SECRET_RECORD: Definition =
-    plain(record(&[optional("description", &STRING), optional("required", &BOOL)]));
+static CALL_SECRET_RECORD: Definition = plain(record(&[
+    optional("description", &STRING),
+    optional("required", &BOOL),
+]));
 static CALL_OUTPUTS: Definition = plain(map(&CALL_OUTPUT_RECORD));
-static CALL_OUTPUT_RECORD: Definition =
-    plain(record(&[optional("description", &STRING), required("value", &CALL_OUTPUT_VALUE)]));
+static CALL_OUTPUT_RECORD: Definition = plain(record(&[
+    optional("description", &STRING),
+    required("value", &CALL_OUTPUT_VALUE),
+]));
 static CALL_OUTPUT_VALUE: Definition = within(&CALL_OUTPUT, Shape::Text(Text::Any));
 
 static NAME: Definition = plain(Shape::Text(Text::OneOf(&[

@@ -58,31 +58,45 @@ static JOB_BOOL: Definition = within(&JOB_NAMES, Shape::Bool);
 /// `strategy`
 pub(in crate::model) static STRATEGY: Definition = within(
     &names::STRATEGY,
-    record(&[optional("fail-fast", &BOOL), optional("max-parallel", &NUMBER), optional("matrix", &MATRIX)]),
+    record(&[
+        optional("fail-fast", &BOOL),
+        optional("max-parallel", &NUMBER),
+        optional("matrix", &MATRIX),
+    ]),
 );
 static MATRIX: Definition = plain(open(
-    &[optional("include", &MATRIX_FILTER), optional("exclude", &MATRIX_FILTER)],
+    &[
+        optional("include", &MATRIX_FILTER),
+        optional("exclude", &MATRIX_FILTER),
+    ],
     &SEQUENCE,
 ));
 static MATRIX_FILTER: Definition = plain(Shape::Sequence(&MATRIX_FILTER_ITEM));
 static MATRIX_FILTER_ITEM: Definition = plain(map(&ANY));
 
 static RUNS_ON: Definition = within(&JOB_NAMES, Shape::OneOf(&[&NON_EMPTY, &STRINGS, &RUNS_ON_GROUP]));
-static RUNS_ON_GROUP: Definition =
-    plain(record(&[optional("group", &NON_EMPTY), optional("labels", &STRING_OR_STRINGS)]));
+static RUNS_ON_GROUP: Definition = plain(record(&[
+    optional("group", &NON_EMPTY),
+    optional("labels", &STRING_OR_STRINGS),
+]));
 
 static ENV: Definition = within(&JOB_SECRETS, map(&STRING));
 static CONCURRENCY: Definition = within(&JOB_NAMES, Shape::OneOf(&[&NON_EMPTY, &CONCURRENCY_GROUP]));
 
 static ENVIRONMENT: Definition = within(&JOB_NAMES, Shape::OneOf(&[&STRING, &ENVIRONMENT_RECORD]));
-static ENVIRONMENT_RECORD: Definition =
-    plain(record(&[required("name", &JOB_STRING), optional("url", &ENVIRONMENT_URL)]));
+static ENVIRONMENT_RECORD: Definition = plain(record(&[
+    required("name", &JOB_STRING),
+    optional("url", &ENVIRONMENT_URL),
+]));
 static ENVIRONMENT_URL: Definition = within(&RUNNER_NO_SECRETS, Shape::Text(Text::Any));
 
 static DEFAULTS: Definition = plain(record(&[optional("run", &DEFAULTS_RUN)]));
 static DEFAULTS_RUN: Definition = within(
     &JOB_DEFAULTS,
-    record(&[optional("shell", &NON_EMPTY), optional("working-directory", &NON_EMPTY)]),
+    record(&[
+        optional("shell", &NON_EMPTY),
+        optional("working-directory", &NON_EMPTY),
+    ]),
 );
 
 static OUTPUTS: Definition = plain(map(&RUNNER_STRING));
@@ -117,6 +131,7 @@ static SERVICE_RECORD: Definition = plain(record(&[
     optional("credentials", &CONTAINER_CREDENTIALS),
 ]));
 static CONTAINER_ENV: Definition = plain(map(&RUNNER_STRING));
-static CONTAINER_CREDENTIALS: Definition =
-    within(&CREDENTIALS, record(&[optional("username", &NON_EMPTY), optional("password", &NON_EMPTY)]));
-
+static CONTAINER_CREDENTIALS: Definition = within(
+    &CREDENTIALS,
+    record(&[optional("username", &NON_EMPTY), optional("password", &NON_EMPTY)]),
+);

@@ -81,19 +81,21 @@ pub(super) struct Key {
 impl Definition {
     /// The definition itself, or its alternatives.
     pub(super) fn alternatives(&'static self) -> impl Iterator<Item = &'static Definition> {
-        let (single, several): (Option<&'static Definition>, &'static [&'static Definition]) = match self.shape {
-            Shape::OneOf(several) => (None, several),
-            _ => (Some(self), &[]),
-        };
+        let (single, several): (Option<&'static Definition>, &'static [&'static Definition]) =
+            match self.shape {
+                Shape::OneOf(several) => (None, several),
+                _ => (Some(self), &[]),
+            };
         single.into_iter().chain(several.iter().copied())
     }
 
     /// The mappings among the alternatives.
     pub(super) fn mappings(&'static self) -> impl Iterator<Item = &'static Mapping> {
-        self.alternatives().filter_map(|definition| match &definition.shape {
-            Shape::Mapping(mapping) => Some(mapping),
-            _ => None,
-        })
+        self.alternatives()
+            .filter_map(|definition| match &definition.shape {
+                Shape::Mapping(mapping) => Some(mapping),
+                _ => None,
+            })
     }
 
     /// The items' definition of the first sequence among the alternatives.
@@ -130,17 +132,28 @@ const fn plain(shape: Shape) -> Definition {
 
 /// A definition below which expressions may use `allowed`.
 const fn within(allowed: &'static Allowed, shape: Shape) -> Definition {
-    Definition { allowed: Some(allowed), shape }
+    Definition {
+        allowed: Some(allowed),
+        shape,
+    }
 }
 
 /// A key that may be absent.
 const fn optional(name: &'static str, value: &'static Definition) -> Key {
-    Key { name, value, required: false }
+    Key {
+        name,
+        value,
+        required: false,
+    }
 }
 
 /// A key that must be there.
 const fn required(name: &'static str, value: &'static Definition) -> Key {
-    Key { name, value, required: true }
+    Key {
+        name,
+        value,
+        required: true,
+    }
 }
 
 /// A mapping that has only well known keys.
@@ -150,12 +163,18 @@ const fn record(keys: &'static [Key]) -> Shape {
 
 /// A mapping from any name to one kind of value.
 const fn map(values: &'static Definition) -> Shape {
-    Shape::Mapping(Mapping { keys: &[], others: Some((&common::NON_EMPTY, values)) })
+    Shape::Mapping(Mapping {
+        keys: &[],
+        others: Some((&common::NON_EMPTY, values)),
+    })
 }
 
 /// A mapping with well known keys and any others.
 const fn open(keys: &'static [Key], values: &'static Definition) -> Shape {
-    Shape::Mapping(Mapping { keys, others: Some((&common::NON_EMPTY, values)) })
+    Shape::Mapping(Mapping {
+        keys,
+        others: Some((&common::NON_EMPTY, values)),
+    })
 }
 
 #[cfg(test)]

@@ -12,7 +12,10 @@ pub(in crate::model) struct Allowed {
 impl Allowed {
     /// The same as the expression parser wants it.
     pub(in crate::model) fn names(&self) -> Names<'static> {
-        Names { contexts: self.contexts, functions: self.functions }
+        Names {
+            contexts: self.contexts,
+            functions: self.functions,
+        }
     }
 
     /// Tells whether no expression is legal here.
@@ -22,7 +25,10 @@ impl Allowed {
 }
 
 const fn contexts(contexts: &'static [&'static str]) -> Allowed {
-    Allowed { contexts, functions: &[] }
+    Allowed {
+        contexts,
+        functions: &[],
+    }
 }
 
 const fn function(name: &'static str, min: usize, max: usize) -> Function {
@@ -57,21 +63,25 @@ pub(super) static WORKFLOW_ENV: Allowed = contexts(&["github", "inputs", "vars",
 /// Outputs of a called workflow.
 pub(super) static CALL_OUTPUT: Allowed = contexts(&["github", "inputs", "vars", "jobs"]);
 /// `if` of a job.
-pub(super) static JOB_IF: Allowed =
-    Allowed { contexts: &["github", "inputs", "vars", "needs"], functions: &JOB_STATUS };
+pub(super) static JOB_IF: Allowed = Allowed {
+    contexts: &["github", "inputs", "vars", "needs"],
+    functions: &JOB_STATUS,
+};
 /// `strategy`.
 pub(super) static STRATEGY: Allowed = contexts(&["github", "inputs", "vars", "needs"]);
 /// What is decided before a job starts.
 pub(super) static JOB: Allowed = contexts(&["github", "inputs", "vars", "needs", "strategy", "matrix"]);
 /// The same, where secrets are legal.
-pub(super) static JOB_SECRETS: Allowed =
-    contexts(&["github", "inputs", "vars", "needs", "strategy", "matrix", "secrets"]);
+pub(super) static JOB_SECRETS: Allowed = contexts(&[
+    "github", "inputs", "vars", "needs", "strategy", "matrix", "secrets",
+]);
 /// `defaults.run` of a job.
 pub(super) static JOB_DEFAULTS: Allowed =
     contexts(&["github", "inputs", "vars", "strategy", "matrix", "needs", "env"]);
 /// Credentials of a container.
-pub(super) static CREDENTIALS: Allowed =
-    contexts(&["github", "inputs", "vars", "needs", "strategy", "matrix", "secrets", "env"]);
+pub(super) static CREDENTIALS: Allowed = contexts(&[
+    "github", "inputs", "vars", "needs", "strategy", "matrix", "secrets", "env",
+]);
 /// What is evaluated by the runner while a job runs, without functions of files.
 pub(super) static RUNNER: Allowed = contexts(&[
     "github", "inputs", "vars", "needs", "strategy", "matrix", "secrets", "steps", "job", "runner", "env",
@@ -95,20 +105,27 @@ pub(super) static STEP_IF: Allowed = Allowed {
     functions: &STEP_STATUS,
 };
 /// `default` of an action's input.
-pub(super) static ACTION_DEFAULT: Allowed =
-    Allowed { contexts: &["github", "strategy", "matrix", "job", "runner"], functions: &[HASH_FILES] };
+pub(super) static ACTION_DEFAULT: Allowed = Allowed {
+    contexts: &["github", "strategy", "matrix", "job", "runner"],
+    functions: &[HASH_FILES],
+};
 /// `args` and `env` of a Docker action.
 pub(super) static ACTION_INPUTS: Allowed = contexts(&["inputs"]);
 /// Outputs of a composite action.
-pub(super) static ACTION_OUTPUT: Allowed =
-    contexts(&["github", "strategy", "matrix", "steps", "inputs", "job", "runner", "env"]);
+pub(super) static ACTION_OUTPUT: Allowed = contexts(&[
+    "github", "strategy", "matrix", "steps", "inputs", "job", "runner", "env",
+]);
 /// Keys of a step of a composite action.
 pub(super) static ACTION_STEP: Allowed = Allowed {
-    contexts: &["github", "inputs", "strategy", "matrix", "steps", "job", "runner", "env"],
+    contexts: &[
+        "github", "inputs", "strategy", "matrix", "steps", "job", "runner", "env",
+    ],
     functions: &[HASH_FILES],
 };
 /// `if` of a step of a composite action, and `pre-if` and `post-if`.
 pub(super) static ACTION_IF: Allowed = Allowed {
-    contexts: &["github", "inputs", "strategy", "matrix", "steps", "job", "runner", "env"],
+    contexts: &[
+        "github", "inputs", "strategy", "matrix", "steps", "job", "runner", "env",
+    ],
     functions: &STEP_STATUS,
 };

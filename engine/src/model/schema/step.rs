@@ -4,7 +4,6 @@ use super::common::{NON_EMPTY, STRING};
 use super::names::{self, STEP};
 use super::{Definition, Shape, Text, map, optional, plain, record, required, within};
 
-
 /// `if` of a job.
 pub(in crate::model) static JOB_IF: Definition = within(&names::JOB_IF, Shape::Text(Text::Any));
 /// `if` of a step.

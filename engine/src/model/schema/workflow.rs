@@ -21,17 +21,20 @@ static RUN_NAME: Definition = within(&RUN, Shape::Text(Text::Any));
 static ENV: Definition = within(&WORKFLOW_ENV, map(&STRING));
 
 static DEFAULTS: Definition = plain(record(&[optional("run", &DEFAULTS_RUN)]));
-static DEFAULTS_RUN: Definition =
-    plain(record(&[optional("shell", &NON_EMPTY), optional("working-directory", &NON_EMPTY)]));
+static DEFAULTS_RUN: Definition = plain(record(&[
+    optional("shell", &NON_EMPTY),
+    optional("working-directory", &NON_EMPTY),
+]));
 
 static CONCURRENCY: Definition = within(&RUN, Shape::OneOf(&[&STRING, &CONCURRENCY_GROUP]));
 /// A group with its options, in workflows and jobs.
-pub(super) static CONCURRENCY_GROUP: Definition =
-    plain(record(&[required("group", &NON_EMPTY), optional("cancel-in-progress", &BOOL)]));
+pub(super) static CONCURRENCY_GROUP: Definition = plain(record(&[
+    required("group", &NON_EMPTY),
+    optional("cancel-in-progress", &BOOL),
+]));
 
 /// `permissions` of workflows and jobs.
-pub(super) static PERMISSIONS: Definition =
-    plain(Shape::OneOf(&[&PERMISSION_SCOPES, &PERMISSION_SHORTHAND]));
+pub(super) static PERMISSIONS: Definition = plain(Shape::OneOf(&[&PERMISSION_SCOPES, &PERMISSION_SHORTHAND]));
 static PERMISSION_SHORTHAND: Definition = plain(Shape::Text(Text::OneOf(&["read-all", "write-all"])));
 static LEVEL: Definition = plain(Shape::Text(Text::OneOf(&["read", "write", "none"])));
 static READ_LEVEL: Definition = plain(Shape::Text(Text::OneOf(&["read", "none"])));

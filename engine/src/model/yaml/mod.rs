@@ -134,7 +134,12 @@ impl<'t> Events<'t> {
         }
         let source = Source::open(text)?;
         // GitHub counts the starts of the stream and of the document.
-        let mut events = Self { source, replay: Replay::default(), current: Event::End, nodes: 2 };
+        let mut events = Self {
+            source,
+            replay: Replay::default(),
+            current: Event::End,
+            nodes: 2,
+        };
         events.advance()?;
         Ok(events)
     }

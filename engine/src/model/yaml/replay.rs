@@ -68,8 +68,13 @@ impl Replay {
 
     /// Begins to replay the node at `target`, which is never an alias itself: an alias has no anchor.
     fn enter(&mut self, target: usize) -> Option<Event> {
-        let Some(Recorded::Event(event)) = self.events.get(target).cloned() else { return None };
-        self.active.push(Position { next: target + 1, depth: 0 });
+        let Some(Recorded::Event(event)) = self.events.get(target).cloned() else {
+            return None;
+        };
+        self.active.push(Position {
+            next: target + 1,
+            depth: 0,
+        });
         self.follow(&event);
         Some(event)
     }

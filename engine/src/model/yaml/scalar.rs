@@ -46,7 +46,11 @@ pub(super) fn resolve(
         return Ok(Literal::String);
     }
     if let Some(style) = style {
-        return Err(Error::TaggedStyle { style, position: at, tag: tag.to_owned() });
+        return Err(Error::TaggedStyle {
+            style,
+            position: at,
+            tag: tag.to_owned(),
+        });
     }
     let found = match kind {
         "null" => null(text),
@@ -92,10 +96,16 @@ fn integer(text: &str) -> Option<Result<Literal, &'static str>> {
         Ok(Literal::Number(f64::from(bits.cast_signed())))
     };
     let is = |digits: &str, legal: fn(&u8) -> bool| !digits.is_empty() && digits.bytes().all(|b| legal(&b));
-    if let Some(digits) = text.strip_prefix("0x").filter(|digits| is(digits, u8::is_ascii_hexdigit)) {
+    if let Some(digits) = text
+        .strip_prefix("0x")
+        .filter(|digits| is(digits, u8::is_ascii_hexdigit))
+    {
         return Some(radix(digits, 16));
     }
-    if let Some(digits) = text.strip_prefix("0o").filter(|digits| is(digits, |b| matches!(b, b'0'..=b'7'))) {
+    if let Some(digits) = text
+        .strip_prefix("0o")
+        .filter(|digits| is(digits, |b| matches!(b, b'0'..=b'7')))
+    {
         return Some(radix(digits, 8));
     }
     let digits = text.strip_prefix(['+', '-']).unwrap_or(text);
@@ -122,9 +132,7 @@ fn float(text: &str) -> Option<Literal> {
     };
     let digits = |part: &str| part.bytes().all(|b| b.is_ascii_digit());
     let whole = match mantissa.split_once('.') {
-        Some((left, right)) => {
-            digits(left) && digits(right) && !(left.is_empty() && right.is_empty())
-        }
+        Some((left, right)) => digits(left) && digits(right) && !(left.is_empty() && right.is_empty()),
         None => !mantissa.is_empty() && digits(mantissa),
     };
     let scaled = exponent.is_none_or(|exponent| {
@@ -159,10 +167,25 @@ mod tests {
         for text in ["true", "True", "TRUE"] {
             check(text, &Literal::Bool(true));
         }
-        for text in ["yes", "no", "on", "off", "y", "n", "tRue", "nULL", "2001-01-01", "1_000", "0b1", "1:30"] {
+        for text in [
+            "yes",
+            "no",
+            "on",
+            "off",
+            "y",
+            "n",
+            "tRue",
+            "nULL",
+            "2001-01-01",
+            "1_000",
+            "0b1",
+            "1:30",
+        ] {
             check(text, &Literal::String);
         }
-        for text in ["0X1F", "0x", "0o8", "1e", "1e+", ".", "+", "-", "+.", "1.2.3", "0x1G", "--1", "1 2"] {
+        for text in [
+            "0X1F", "0x", "0o8", "1e", "1e+", ".", "+", "-", "+.", "1.2.3", "0x1G", "--1", "1 2",
+        ] {
             check(text, &Literal::String);
         }
     }
@@ -196,13 +219,29 @@ mod tests {
     fn refuses_tags_that_do_not_fit() {
         let at = Position { line: 3, column: 28 };
         let fail = |text: &str, style, tag: &str| {
-            resolve(&Arc::from(text), style, Some(tag), at).map_or_else(|e| e.to_string(), |v| format!("{v:?}"))
+            resolve(&Arc::from(text), style, Some(tag), at)
+                .map_or_else(|e| e.to_string(), |v| format!("{v:?}"))
         };
         let rows = [
-            ("x", None, "tag:yaml.org,2002:int", "The value 'x' on line 3 and column 28 is invalid for the type 'tag:yaml.org,2002:int'"),
-            ("5", Some("DoubleQuoted"), "tag:yaml.org,2002:int", "The scalar style 'DoubleQuoted' on line 3 and column 28 is not valid with the tag 'tag:yaml.org,2002:int'"),
+            (
+                "x",
+                None,
+                "tag:yaml.org,2002:int",
+                "The value 'x' on line 3 and column 28 is invalid for the type 'tag:yaml.org,2002:int'",
+            ),
+            (
+                "5",
+                Some("DoubleQuoted"),
+                "tag:yaml.org,2002:int",
+                "The scalar style 'DoubleQuoted' on line 3 and column 28 is not valid with the tag 'tag:yaml.org,2002:int'",
+            ),
             ("x", None, "!foo", "Unexpected tag '!foo'"),
-            ("x", None, "tag:yaml.org,2002:binary", "Unexpected tag 'tag:yaml.org,2002:binary'"),
+            (
+                "x",
+                None,
+                "tag:yaml.org,2002:binary",
+                "Unexpected tag 'tag:yaml.org,2002:binary'",
+            ),
             ("5", None, "tag:yaml.org,2002:str", "String"),
             ("5", None, "tag:yaml.org,2002:float", "Number(5.0)"),
             ("", None, "tag:yaml.org,2002:null", "Null"),

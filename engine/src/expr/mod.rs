@@ -1,11 +1,19 @@
 //! The expression language: lexer, parser, typed values, functions and evaluation.
 
+mod ast;
 mod casing;
 mod compare;
+mod eval;
+mod format;
+mod functions;
 mod json;
+mod lexer;
 mod memory;
 mod number;
 mod object;
+mod parser;
+#[cfg(test)]
+mod tests;
 mod value;
 
 pub use json::JsonError;
@@ -13,7 +21,10 @@ pub use number::number_text;
 pub use object::{Array, Object};
 pub use value::{Kind, Value};
 
+use std::fmt;
 use std::sync::Arc;
+
+use ast::{Builtin, Literal, Node};
 
 /// The names that an expression may use at the place where it is written.
 ///
@@ -38,17 +49,78 @@ pub struct Function {
 }
 
 /// A parsed expression. Cheap to clone.
-#[derive(Debug, Clone)]
+///
+/// `Display` gives the canonical text: no needless parentheses, names as the documentation spells them. Parsed again
+/// with the same names it is the same expression.
+#[derive(Clone)]
 pub struct Expression {
-    source: Arc<str>,
+    parsed: Arc<Parsed>,
+}
+
+struct Parsed {
+    source: String,
+    root: Node,
+    calls_status_function: bool,
 }
 
 /// Why a text is not an expression. Its `Display` is the text that the workflow's author reads.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseError {
-    /// Placeholder.
-    #[error("placeholder")]
-    Placeholder,
+    /// The text is empty.
+    #[error("An expression was expected")]
+    Empty,
+    /// The text has more than 21000 UTF-16 units.
+    #[error("Exceeded max expression length 21000")]
+    TooLong,
+    /// Operators, functions and indexes nest more than 50 levels deep.
+    #[error("Exceeded max expression depth 50")]
+    TooDeep,
+    /// A symbol that is no token, or a token that cannot stand there.
+    #[error("Unexpected symbol: {0}")]
+    UnexpectedSymbol(Place),
+    /// The text ends after a symbol that needs something behind it, or with an open bracket.
+    #[error("Unexpected end of expression: {0}")]
+    UnexpectedEnd(Place),
+    /// A name that is no context which is legal there.
+    #[error("Unrecognized named-value: {0}")]
+    UnrecognizedNamedValue(Place),
+    /// A name that is no function which is legal there.
+    #[error("Unrecognized function: {0}")]
+    UnrecognizedFunction(Place),
+    /// A call lacks arguments.
+    #[error("Too few parameters supplied: {0}")]
+    TooFewParameters(Place),
+    /// A call has more arguments than the function takes.
+    #[error("Too many parameters supplied: {0}")]
+    TooManyParameters(Place),
+    /// A call of `case` lacks its default.
+    #[error("Even number of parameters supplied, requires an odd number of parameters: {0}")]
+    EvenParameters(Place),
+}
+
+/// Where in an expression a mistake is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Place {
+    /// The offending symbol as it is written.
+    pub symbol: String,
+    /// The position of its first character in the expression, in UTF-16 units from 1.
+    pub position: usize,
+    /// The whole expression.
+    pub expression: String,
+}
+
+impl fmt::Display for Place {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            symbol,
+            position,
+            expression,
+        } = self;
+        write!(
+            f,
+            "'{symbol}'. Located at position {position} within expression: {expression}"
+        )
+    }
 }
 
 /// What evaluation may see and ask for.
@@ -119,30 +191,79 @@ impl Expression {
     ///
     /// # Errors
     /// Returns the first mistake, with its position in `source`.
-    pub fn parse(_source: &str, _names: Names<'_>) -> Result<Self, ParseError> {
-        Err(ParseError::Placeholder)
+    pub fn parse(source: &str, names: Names<'_>) -> Result<Self, ParseError> {
+        let root = parser::parse(source, names)?;
+        let calls_status_function = nodes(&root).any(|node| {
+            matches!(
+                node,
+                Node::Call {
+                    function: Builtin::Status(_),
+                    ..
+                }
+            )
+        });
+        Ok(Self {
+            parsed: Arc::new(Parsed {
+                source: source.to_owned(),
+                root,
+                calls_status_function,
+            }),
+        })
     }
 
     /// The text that was parsed.
     pub fn source(&self) -> &str {
-        &self.source
+        &self.parsed.source
     }
 
     /// The text of the literal, if the whole expression is one string literal.
     pub fn as_string_literal(&self) -> Option<&str> {
-        None
+        match &self.parsed.root {
+            Node::Literal(Literal(value)) => value.as_str(),
+            _ => None,
+        }
     }
 
     /// Tells whether `always`, `success`, `failure` or `cancelled` is called anywhere in the expression.
     pub fn calls_status_function(&self) -> bool {
-        false
+        self.parsed.calls_status_function
+    }
+
+    /// The names of the contexts that the expression uses, one for each use.
+    pub fn contexts_used(&self) -> impl Iterator<Item = &str> {
+        nodes(&self.parsed.root).filter_map(|node| match node {
+            Node::Context(name) => Some(name.as_ref()),
+            _ => None,
+        })
     }
 
     /// Evaluates the expression.
     ///
     /// # Errors
     /// Returns the first failure; see [`EvalError`].
-    pub fn evaluate(&self, _scope: Scope<'_>) -> Result<Value, EvalError> {
-        Err(EvalError::Failed(String::new()))
+    pub fn evaluate(&self, scope: Scope<'_>) -> Result<Value, EvalError> {
+        eval::evaluate(&self.parsed.root, scope)
     }
+}
+
+impl fmt::Debug for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_tuple("Expression").field(&self.source()).finish()
+    }
+}
+
+impl fmt::Display for Expression {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.parsed.root.fmt(f)
+    }
+}
+
+/// All nodes of a tree, each before its children.
+fn nodes(root: &Node) -> impl Iterator<Item = &Node> {
+    let mut next = vec![root];
+    std::iter::from_fn(move || {
+        let node = next.pop()?;
+        next.extend(node.children().into_iter().rev());
+        Some(node)
+    })
 }

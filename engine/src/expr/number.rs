@@ -22,7 +22,7 @@ pub(super) fn parse(text: &str) -> f64 {
 }
 
 /// Tells whether the text is an optional sign, digits with an optional point, and an optional exponent.
-fn is_decimal(text: &str) -> bool {
+pub(super) fn is_decimal(text: &str) -> bool {
     let unsigned = text.strip_prefix(['+', '-']).unwrap_or(text);
     let (mantissa, exponent) = match unsigned.split_once(['e', 'E']) {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),

@@ -1,5 +1,7 @@
 //! The text of `toJSON`: two blanks of indentation, numbers in GitHub's form, no escapes that HTML would need.
 
+use std::borrow::Cow;
+
 use super::super::memory::{MemoryExceeded, TextBuilder};
 use super::super::number::number_text;
 use super::super::{Array, Object, Value};
@@ -113,8 +115,8 @@ fn write_text(text: &str, out: &mut TextBuilder) -> Result<(), MemoryExceeded> {
     out.push("\"")
 }
 
-fn escape(c: char) -> Option<String> {
-    let short = match c {
+fn escape(c: char) -> Option<Cow<'static, str>> {
+    Some(Cow::Borrowed(match c {
         '"' => "\\\"",
         '\\' => "\\\\",
         '\u{8}' => "\\b",
@@ -123,11 +125,10 @@ fn escape(c: char) -> Option<String> {
         '\u{c}' => "\\f",
         '\r' => "\\r",
         '\0'..='\u{1f}' | '\u{85}' | '\u{2028}' | '\u{2029}' => {
-            return Some(format!("\\u{:04x}", u32::from(c)));
+            return Some(Cow::Owned(format!("\\u{:04x}", u32::from(c))));
         }
         _ => return None,
-    };
-    Some(short.to_owned())
+    }))
 }
 
 #[cfg(test)]

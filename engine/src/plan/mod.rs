@@ -1,10 +1,16 @@
 //! From a workflow and an event to jobs that can run: event filters, the job graph, the matrix, reusable workflows.
 
+pub mod concurrency;
+pub mod contexts;
+pub mod dispatch;
+
+mod suggest;
+
 use std::sync::Arc;
 use std::time::Duration;
 
 use crate::expr::{Object, Value};
-use crate::model::{Job, RunsOn, Workflow};
+use crate::model::{Diagnostic, Job, RunsOn, Workflow};
 
 /// One job that is ready to run: everything the forge's side decides has been evaluated.
 #[derive(Debug, Clone)]
@@ -71,4 +77,24 @@ impl Conclusion {
             Self::Skipped => "skipped",
         }
     }
+}
+
+/// A field of a job could not be evaluated; the text is the one that GitHub's users know.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("Error when evaluating '{field}' for job '{job}'. {}", joined(.diagnostics))]
+pub struct EvaluationError {
+    /// The key of the field, such as `strategy`.
+    pub field: &'static str,
+    /// The id of the job.
+    pub job: String,
+    /// What is wrong.
+    pub diagnostics: Vec<Diagnostic>,
+}
+
+fn joined(diagnostics: &[Diagnostic]) -> String {
+    diagnostics
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(",")
 }

@@ -3,8 +3,10 @@
 pub mod concurrency;
 pub mod contexts;
 pub mod dispatch;
+pub mod matrix;
 
 mod suggest;
+mod values;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -76,7 +76,7 @@ impl Run {
         for leg in 0..self.job(at).legs.len() {
             self.name_leg(LegRef { job: at, leg });
         }
-        self.work.push_back(Work::Fill(at));
+        self.fill(at);
         Ok(())
     }
 
@@ -171,7 +171,7 @@ impl Run {
         }
         self.leg_mut(at).phase = LegPhase::Done(conclusion);
         if let Some(next) = self.registry.release(&Holder::Leg(at)) {
-            self.work.push_back(Work::Proceed(next));
+            self.granted.push_back(next);
         }
         let node = self.job_mut(at.job);
         // The leg that finishes last wins, but an empty output does not hide one that another leg has set.

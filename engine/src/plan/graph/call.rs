@@ -8,7 +8,7 @@ use super::super::Conclusion;
 use super::evaluate::{failed, scope};
 use super::frame::{Frame, FrameId, FramePhase, Holder, LegPhase, LegRef, nodes};
 use super::source::{WorkflowSource, qualify};
-use super::{Effect, Run, Work};
+use super::{Effect, Run};
 use crate::expr::{Object, Scope, Value};
 use crate::model::{
     CallInput, CallInputKind, CallJob, CallSecrets, CallTrigger, Diagnostic, Field, FieldError, InputValue,
@@ -82,7 +82,7 @@ impl Run {
     pub(super) fn close(&mut self, id: FrameId) {
         self.frames[id.0].phase = FramePhase::Closed;
         if let Some(next) = self.registry.release(&Holder::Frame(id)) {
-            self.work.push_back(Work::Proceed(next));
+            self.granted.push_back(next);
         }
         let conclusion = self.frame(id).conclusion();
         let Some(caller) = self.frame(id).caller else {

@@ -30,7 +30,7 @@ impl Run {
             cancel_in_progress,
         }) = concurrency
         else {
-            self.work.push_back(Work::Proceed(holder));
+            self.granted.push_back(holder);
             return;
         };
         if self.holds_above(holder, &group) {
@@ -39,7 +39,7 @@ impl Run {
             return;
         }
         match self.registry.request(holder, &group, cancel_in_progress) {
-            Admission::Granted => self.work.push_back(Work::Proceed(holder)),
+            Admission::Granted => self.granted.push_back(holder),
             Admission::Queued { replaced, cancel } => {
                 if let Some(replaced) = replaced {
                     self.refuse(replaced, superseded(&group));
@@ -80,7 +80,7 @@ impl Run {
             Holder::Frame(frame) => {
                 self.frames[frame.0].phase = FramePhase::Closed;
                 if let Some(next) = self.registry.release(&holder) {
-                    self.work.push_back(Work::Proceed(next));
+                    self.granted.push_back(next);
                 }
                 if let Some(caller) = self.frame(frame).caller {
                     self.conclude_leg(caller, Conclusion::Cancelled, reason);

@@ -18,6 +18,8 @@ mod frame;
 mod launch;
 mod permissions;
 mod source;
+#[cfg(test)]
+mod tests;
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -108,6 +110,8 @@ pub struct Run {
     registry: Registry<Holder>,
     running: HashMap<String, LegRef>,
     legs: usize,
+    /// Holders that have their group or need none, and do not go on yet.
+    granted: VecDeque<Holder>,
     work: VecDeque<Work>,
     effects: Vec<Effect>,
     cancelled: bool,
@@ -121,8 +125,6 @@ enum Work {
     Consider(frame::JobRef),
     /// Start queued legs as far as `max-parallel` allows.
     Fill(frame::JobRef),
-    /// The holder has its concurrency group, or needs none.
-    Proceed(Holder),
     /// All jobs of the frame are done.
     Close(FrameId),
 }
@@ -145,6 +147,7 @@ impl Run {
             registry: Registry::default(),
             running: HashMap::new(),
             legs: 0,
+            granted: VecDeque::new(),
             work: VecDeque::new(),
             effects: Vec::new(),
             cancelled: false,
@@ -199,14 +202,7 @@ impl Run {
     /// Makes all transitions that are due and returns what the owner must do.
     fn settle(&mut self) -> Vec<Effect> {
         loop {
-            while let Some(work) = self.work.pop_front() {
-                match work {
-                    Work::Consider(job) => self.consider(job),
-                    Work::Fill(job) => self.fill(job),
-                    Work::Proceed(holder) => self.proceed(holder),
-                    Work::Close(frame) => self.close(frame),
-                }
-            }
+            while self.step() {}
             let idle = self.running.is_empty() && self.frame(FrameId::ROOT).phase == FramePhase::Open;
             if !idle {
                 return std::mem::take(&mut self.effects);
@@ -214,6 +210,23 @@ impl Run {
             // Nothing runs and nothing is due: what still waits, waits for itself.
             self.break_deadlock();
         }
+    }
+
+    /// Makes the next transition that is due; false if there is none.
+    ///
+    /// What was granted goes first, so that jobs start in the order of the file.
+    fn step(&mut self) -> bool {
+        if let Some(holder) = self.granted.pop_front() {
+            self.proceed(holder);
+            return true;
+        }
+        match self.work.pop_front() {
+            Some(Work::Consider(job)) => self.consider(job),
+            Some(Work::Fill(job)) => self.fill(job),
+            Some(Work::Close(frame)) => self.close(frame),
+            None => return false,
+        }
+        true
     }
 }
 

@@ -88,10 +88,10 @@ impl WorkflowRef {
     /// The reason for the author why it is neither a local nor a remote workflow.
     pub(super) fn parse(text: &str) -> Result<Self, &'static str> {
         if let Some(path) = text.strip_prefix("./") {
-            return match path.contains('@') {
-                true => Err("cannot specify version when calling local workflows"),
-                false => Ok(Self::Local(path.to_owned())),
-            };
+            if path.contains('@') {
+                return Err("cannot specify version when calling local workflows");
+            }
+            return Ok(Self::Local(path.to_owned()));
         }
         let Some((place, git_ref)) = text.split_once('@') else {
             return Err("no version specified");

@@ -75,7 +75,7 @@ pub(super) fn call(event: Entry, errors: &mut Diagnostics) -> CallTrigger {
             let name = item.name.to_string();
             match &*kind {
                 "inputs" => {
-                    trigger.inputs.insert(name, call_input(item, errors));
+                    trigger.inputs.insert(name, call_input(&item, errors));
                 }
                 "secrets" => {
                     trigger.secrets.insert(name, is_true(item.value.get("required")));
@@ -92,7 +92,7 @@ pub(super) fn call(event: Entry, errors: &mut Diagnostics) -> CallTrigger {
     trigger
 }
 
-fn call_input(input: Entry, errors: &mut Diagnostics) -> CallInput {
+fn call_input(input: &Entry, errors: &mut Diagnostics) -> CallInput {
     let position: Position = input.key;
     let (kind, definition) = match input.value.get("type").and_then(Node::as_str) {
         Some("boolean") => (CallInputKind::Boolean, &schema::BOOL),

@@ -71,7 +71,7 @@ impl Common {
                 matrix::check_strategy(&entry.value, errors);
                 self.strategy = Some(Strategy { node: entry.value });
             }
-            "permissions" => self.permissions = permissions::convert(&entry.value),
+            "permissions" => self.permissions = Some(permissions::convert(&entry.value)),
             "concurrency" => self.concurrency = Some(concurrency(entry.field(errors), errors)),
             _ => return Some(entry),
         }

@@ -3,10 +3,10 @@
 use crate::model::{Access, Node, Permissions};
 
 /// Converts `permissions`; the schema has checked its words.
-pub(super) fn convert(node: &Node) -> Option<Permissions> {
+pub(super) fn convert(node: &Node) -> Permissions {
     match node.as_str() {
-        Some("read-all") => return Some(Permissions::ReadAll),
-        Some("write-all") => return Some(Permissions::WriteAll),
+        Some("read-all") => return Permissions::ReadAll,
+        Some("write-all") => return Permissions::WriteAll,
         _ => {}
     }
     let access = |word: &str| match word {
@@ -18,5 +18,5 @@ pub(super) fn convert(node: &Node) -> Option<Permissions> {
         let (scope, level) = (key.as_str()?, value.as_str()?);
         Some((scope.to_owned(), access(level)))
     });
-    Some(Permissions::Scopes(scopes.collect()))
+    Permissions::Scopes(scopes.collect())
 }

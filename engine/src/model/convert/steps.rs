@@ -131,17 +131,15 @@ fn keys(node: Node, definition: &'static Definition, ids: &mut Ids, errors: &mut
 
 fn uses(node: &Node, errors: &mut Diagnostics) -> Option<Spanned<ActionRef>> {
     let text = node.as_str().unwrap_or_default();
-    match ActionRef::parse(text) {
-        Some(value) => Some(Spanned {
-            value,
-            position: node.position,
-        }),
-        None => {
-            errors.error(
-                node.position,
-                format!("Expected format {{org}}/{{repo}}[/path]@ref. Actual '{text}'"),
-            );
-            None
-        }
+    let value = ActionRef::parse(text);
+    if value.is_none() {
+        errors.error(
+            node.position,
+            format!("Expected format {{org}}/{{repo}}[/path]@ref. Actual '{text}'"),
+        );
     }
+    Some(Spanned {
+        value: value?,
+        position: node.position,
+    })
 }

@@ -1,5 +1,7 @@
 //! `on`: events and their filters.
 
+use std::collections::HashSet;
+
 use super::{Entry, entries, inputs, texts};
 use crate::model::diagnostic::Diagnostics;
 use crate::model::schema::Definition;
@@ -58,41 +60,33 @@ impl Triggers {
 
 fn filters(event: Entry, errors: &mut Diagnostics) -> EventConfig {
     let mut config = EventConfig::default();
+    let mut seen = HashSet::new();
     for filter in entries(event.value, event.definition) {
         if matches!(filter.value.kind, NodeKind::Null) {
             continue;
         }
         let patterns = Some(texts(&filter.value));
-        let opposite = match &*filter.name {
-            "types" => set(&mut config.types, patterns, &None),
-            "branches" => set(&mut config.branches, patterns, &config.branches_ignore),
-            "branches-ignore" => set(&mut config.branches_ignore, patterns, &config.branches),
-            "tags" => set(&mut config.tags, patterns, &config.tags_ignore),
-            "tags-ignore" => set(&mut config.tags_ignore, patterns, &config.tags),
-            "paths" => set(&mut config.paths, patterns, &config.paths_ignore),
-            "paths-ignore" => set(&mut config.paths_ignore, patterns, &config.paths),
-            "workflows" => set(&mut config.workflows, patterns, &None),
-            _ => false,
-        };
-        if opposite {
-            let name = filter.name.trim_end_matches("-ignore");
-            errors.error(
-                filter.key,
-                format!("you may only define one of `{name}` and `{name}-ignore` for a single event"),
-            );
+        match &*filter.name {
+            "types" => config.types = patterns,
+            "branches" => config.branches = patterns,
+            "branches-ignore" => config.branches_ignore = patterns,
+            "tags" => config.tags = patterns,
+            "tags-ignore" => config.tags_ignore = patterns,
+            "paths" => config.paths = patterns,
+            "paths-ignore" => config.paths_ignore = patterns,
+            "workflows" => config.workflows = patterns,
+            _ => {}
         }
+        // A filter and its opposite together leave open which of them decides.
+        let name = filter.name.trim_end_matches("-ignore").to_owned();
+        if seen.contains(&name) {
+            let message =
+                format!("you may only define one of `{name}` and `{name}-ignore` for a single event");
+            errors.error(filter.key, message);
+        }
+        seen.insert(name);
     }
     config
-}
-
-/// Sets a filter and tells whether its opposite is set too, which leaves open which of them decides.
-fn set(
-    filter: &mut Option<Vec<String>>,
-    patterns: Option<Vec<String>>,
-    opposite: &Option<Vec<String>>,
-) -> bool {
-    *filter = patterns;
-    opposite.is_some()
 }
 
 fn schedule(node: &Node, errors: &mut Diagnostics) -> Vec<String> {
@@ -119,8 +113,8 @@ fn is_cron(text: &str) -> bool {
             .all(|c| c.is_ascii_alphanumeric() || "*/,-?#".contains(c))
     };
     match fields[..] {
-        ["@yearly" | "@annually" | "@monthly" | "@weekly" | "@daily" | "@midnight" | "@hourly"] => true,
-        ["@every", _] => true,
+        ["@yearly" | "@annually" | "@monthly" | "@weekly" | "@daily" | "@midnight" | "@hourly"]
+        | ["@every", _] => true,
         _ => fields.len() == 5 && fields.iter().all(legal),
     }
 }

@@ -45,7 +45,7 @@ fn convert(file: Arc<str>, root: Node, errors: &mut Diagnostics) -> Workflow {
             "on" => workflow.on = triggers::convert(entry.value, entry.definition, errors),
             "env" => workflow.env = Some(entry.field(errors)),
             "defaults" => workflow.defaults = Some(entry.field(errors)),
-            "permissions" => workflow.permissions = permissions::convert(&entry.value),
+            "permissions" => workflow.permissions = Some(permissions::convert(&entry.value)),
             "concurrency" => workflow.concurrency = Some(concurrency(entry.field(errors), errors)),
             "jobs" => workflow.jobs = jobs(entry.value, entry.definition, errors),
             _ => {}

@@ -162,12 +162,11 @@ impl<'t> Events<'t> {
     }
 
     fn advance(&mut self) -> Result<(), Error> {
-        self.current = match self.replay.next() {
-            Some(event) => event,
-            None => {
-                let parsed = self.source.next()?;
-                self.replay.record(parsed)?
-            }
+        self.current = if let Some(event) = self.replay.next() {
+            event
+        } else {
+            let parsed = self.source.next()?;
+            self.replay.record(parsed)?
         };
         self.nodes += 1;
         if self.nodes > MAX_NODES {

@@ -6,7 +6,7 @@ use super::Error;
 use crate::model::Position;
 
 /// What a scalar is.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub(in crate::model) enum Literal {
     /// `null`
     Null,

@@ -106,6 +106,14 @@ fn steps_job(object: &mut Map<String, Value>, job: &StepsJob) {
     put(object, "container", job.container.as_ref());
     put(object, "services", job.services.as_ref());
     put(object, "env", job.env.as_ref());
+    if let Some(environment) = &job.environment {
+        let name = node(environment.name.node());
+        let named = |url: &Field<String>| json!({"name": name, "url": node(url.node())});
+        object.insert(
+            "environment".into(),
+            environment.url.as_ref().map_or(name.clone(), named),
+        );
+    }
     put(object, "outputs", job.outputs.as_ref());
     put(object, "defaults", job.defaults.as_ref());
     object.insert(

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::convert::{container, runs_on};
+use super::convert::{concurrency, container, runs_on};
 use super::diagnostic::Diagnostics;
 use super::{
     Concurrency, Container, Defaults, Diagnostic, FromNode, InputValue, Node, NodeKind, RunsOn, Services,
@@ -93,7 +93,7 @@ impl FromNode for StringMap {
 
 impl FromNode for Concurrency {
     fn from_node(file: &Arc<str>, node: &Node) -> Result<Self, Vec<Diagnostic>> {
-        let concurrency = match node.kind {
+        let found = match node.kind {
             NodeKind::Mapping(_) => Self {
                 group: key(file, node, "group")?.unwrap_or_default(),
                 cancel_in_progress: key(file, node, "cancel-in-progress")?.unwrap_or_default(),
@@ -104,11 +104,11 @@ impl FromNode for Concurrency {
             },
         };
         let mut errors = Diagnostics::new(file.clone());
-        if concurrency.group.is_empty() {
+        if found.group.is_empty() {
             errors.error(node.position, "Concurrency group name cannot be empty");
         }
-        concurrency.check(node.position, &mut errors);
-        errors.into_result(concurrency)
+        concurrency::check(node, &mut errors);
+        errors.into_result(found)
     }
 }
 

@@ -24,3 +24,6 @@ pub use node::{Node, NodeKind};
 pub use reference::{ActionRef, WorkflowRef};
 pub use template::{Field, FieldError, FromNode, evaluate_node};
 pub use workflow::*;
+
+#[cfg(test)]
+mod tests;

@@ -3,8 +3,9 @@
 use indexmap::IndexMap;
 
 use super::ids::Ids;
-use super::workflow::concurrency;
-use super::{Entry, condition, container, entries, matrix, permissions, runs_on, snapshot, steps};
+use super::{
+    Entry, concurrency, condition, container, entries, matrix, permissions, runs_on, snapshot, steps,
+};
 use crate::model::diagnostic::Diagnostics;
 use crate::model::schema::{self, Definition};
 use crate::model::{
@@ -72,7 +73,10 @@ impl Common {
                 self.strategy = Some(Strategy { node: entry.value });
             }
             "permissions" => self.permissions = Some(permissions::convert(&entry.value)),
-            "concurrency" => self.concurrency = Some(concurrency(entry.field(errors), errors)),
+            "concurrency" => {
+                concurrency::check(&entry.value, errors);
+                self.concurrency = Some(entry.field(errors));
+            }
             _ => return Some(entry),
         }
         None

@@ -1,6 +1,7 @@
 //! Makes typed values of checked trees, and finds the mistakes that no schema can find.
 
 mod action;
+pub(super) mod concurrency;
 mod condition;
 pub(super) mod container;
 mod graph;

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{entries, graph, job, permissions, triggers};
+use super::{concurrency, entries, graph, job, permissions, triggers};
 use crate::model::diagnostic::Diagnostics;
 use crate::model::schema::{Definition, WORKFLOW};
-use crate::model::{Concurrency, Diagnostic, Field, Job, Node, Position, Triggers, Workflow, reader};
+use crate::model::{Diagnostic, Job, Node, Triggers, Workflow, reader};
 
 impl Workflow {
     /// Reads a workflow file and checks all that can be checked without running it.
@@ -46,7 +46,10 @@ fn convert(file: Arc<str>, root: Node, errors: &mut Diagnostics) -> Workflow {
             "env" => workflow.env = Some(entry.field(errors)),
             "defaults" => workflow.defaults = Some(entry.field(errors)),
             "permissions" => workflow.permissions = Some(permissions::convert(&entry.value)),
-            "concurrency" => workflow.concurrency = Some(concurrency(entry.field(errors), errors)),
+            "concurrency" => {
+                concurrency::check(&entry.value, errors);
+                workflow.concurrency = Some(entry.field(errors));
+            }
             "jobs" => workflow.jobs = jobs(entry.value, entry.definition, errors),
             _ => {}
         }
@@ -64,24 +67,4 @@ fn jobs(node: Node, definition: &'static Definition, errors: &mut Diagnostics) -
         graph::check(&mut jobs, position, errors);
     }
     jobs.into_iter().map(Arc::new).collect()
-}
-
-/// Checks what is literal of `concurrency` of a workflow or a job.
-pub(super) fn concurrency(field: Field<Concurrency>, errors: &mut Diagnostics) -> Field<Concurrency> {
-    if let Some(concurrency) = field.literal() {
-        concurrency.check(field.position(), errors);
-    }
-    field
-}
-
-impl Concurrency {
-    /// Checks the length of the group's name.
-    pub(in crate::model) fn check(&self, position: Position, errors: &mut Diagnostics) {
-        if self.group.chars().count() > 400 {
-            errors.error(
-                position,
-                "Concurrency group name must be less than 400 characters",
-            );
-        }
-    }
 }

@@ -294,3 +294,6 @@ fn node_of(value: &Value, position: Position, depth: usize) -> Result<Node, Stop
     };
     Ok(Node { position, kind })
 }
+
+#[cfg(test)]
+mod tests;

@@ -3,6 +3,7 @@
 //! Every row of `tests/data/expressions.jsonl` must pass, and of every file with that name in the directory that
 //! `GANTRY_EXTRA_CASES` names.
 
+use std::io;
 use std::path::{Path, PathBuf};
 
 use gantry_engine::expr::{
@@ -60,23 +61,13 @@ fn outcome(row: &Json) -> Outcome {
     let contexts = row.get("contexts").cloned().map_or(Value::Null, Value::from);
     let contexts = contexts.as_object().cloned().unwrap_or_default();
     let names: Vec<&str> = contexts.keys().collect();
-    let source = row["expr"].as_str().expect("a row has an expression");
-    let expression = match Expression::parse(
-        source,
-        Names {
-            contexts: &names,
-            functions: FUNCTIONS,
-        },
-    ) {
+    let source = row["expr"].as_str().unwrap_or_default();
+    let expression = match Expression::parse(source, Names { contexts: &names, functions: FUNCTIONS }) {
         Ok(expression) => expression,
         Err(ParseError::Empty) => return Outcome::Empty,
         Err(error) => return Outcome::Error(error.to_string()),
     };
-    match expression.evaluate(Scope {
-        contexts: &contexts,
-        host: &GoingWell,
-        recorder: None,
-    }) {
+    match expression.evaluate(Scope { contexts: &contexts, host: &GoingWell, recorder: None }) {
         Ok(value) => Outcome::Value(value),
         Err(error) => Outcome::Error(error.to_string()),
     }
@@ -139,38 +130,36 @@ fn differs(what: &str, got: impl Into<Json>, want: &Json) -> Option<String> {
     (got != *want).then(|| format!("{what} is {got}, not {want}"))
 }
 
-fn files() -> Vec<PathBuf> {
+fn files() -> io::Result<Vec<PathBuf>> {
     let own = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/expressions.jsonl");
     let mut files = vec![own];
     if let Some(directory) = std::env::var_os("GANTRY_EXTRA_CASES") {
-        collect(Path::new(&directory), &mut files);
+        collect(Path::new(&directory), &mut files)?;
     }
-    files
+    Ok(files)
 }
 
-fn collect(directory: &Path, files: &mut Vec<PathBuf>) {
-    let entries = std::fs::read_dir(directory).expect("GANTRY_EXTRA_CASES names a directory");
-    for entry in entries {
-        let path = entry.expect("the directory can be listed").path();
+fn collect(directory: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
+    for entry in std::fs::read_dir(directory)? {
+        let path = entry?.path();
         if path.is_dir() {
-            collect(&path, files);
+            collect(&path, files)?;
         } else if path.file_name().is_some_and(|name| name == "expressions.jsonl") {
             files.push(path);
         }
     }
+    Ok(())
 }
 
 #[test]
-fn conformance_expressions() {
+fn conformance_expressions() -> io::Result<()> {
     let (mut passed, mut total, mut failures) = (0, 0, Vec::new());
-    for file in files() {
-        let text = std::fs::read_to_string(&file).expect("a file of rows can be read");
-        for (at, line) in text
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| !line.trim().is_empty())
-        {
-            let row: Json = serde_json::from_str(line).expect("a row is JSON");
+    for file in files()? {
+        for (at, line) in std::fs::read_to_string(&file)?.lines().enumerate() {
+            if line.trim().is_empty() {
+                continue;
+            }
+            let row: Json = serde_json::from_str(line)?;
             if SKIPPED.iter().any(|(source, _)| row["expr"] == *source) {
                 continue;
             }
@@ -178,21 +167,12 @@ fn conformance_expressions() {
             match difference(&row) {
                 None => passed += 1,
                 Some(difference) => {
-                    failures.push(format!(
-                        "{}:{}: {}: {difference}",
-                        file.display(),
-                        at + 1,
-                        row["expr"]
-                    ));
+                    failures.push(format!("{}:{}: {}: {difference}", file.display(), at + 1, row["expr"]));
                 }
             }
         }
     }
     println!("conformance_expressions: {passed} of {total} rows passed");
-    assert!(
-        failures.is_empty(),
-        "{} rows failed:\n{}",
-        failures.len(),
-        failures.join("\n")
-    );
+    assert!(failures.is_empty(), "{} rows failed:\n{}", failures.len(), failures.join("\n"));
+    Ok(())
 }

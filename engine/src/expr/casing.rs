@@ -91,45 +91,27 @@ fn folded(text: &str) -> Cow<'_, str> {
     Cow::Owned(text.chars().map(upper).collect())
 }
 
+/// How many bytes a hasher is given at once.
+const BLOCK: usize = 64;
+
 /// Feeds `text` to a hasher so that texts which are equal ignoring case have equal hashes.
 ///
-/// The bytes are handed over in blocks of a fixed size: whether the text is ASCII does not show in the calls.
+/// The bytes of the upper-case form are handed over in blocks of a fixed size, so that the calls do not show whether
+/// the text itself is ASCII.
 pub(super) fn hash(text: &str, state: &mut impl Hasher) {
-    let mut block = Block {
-        bytes: [0; 64],
-        len: 0,
-    };
     if text.is_ascii() {
-        text.bytes()
-            .for_each(|byte| block.push(byte.to_ascii_uppercase(), state));
-    } else {
-        let mut utf8 = [0; 4];
-        for c in text.chars() {
-            upper(c)
-                .encode_utf8(&mut utf8)
-                .bytes()
-                .for_each(|byte| block.push(byte, state));
+        let mut block = [0; BLOCK];
+        for chunk in text.as_bytes().chunks(BLOCK) {
+            let block = &mut block[..chunk.len()];
+            block.copy_from_slice(chunk);
+            block.make_ascii_uppercase();
+            state.write(block);
         }
+    } else {
+        folded(text).as_bytes().chunks(BLOCK).for_each(|chunk| state.write(chunk));
     }
-    state.write(&block.bytes[..block.len]);
     // Ends the text, as `str` does it, so that keys cannot run into what is hashed next.
     state.write_u8(0xFF);
-}
-
-struct Block {
-    bytes: [u8; 64],
-    len: usize,
-}
-
-impl Block {
-    fn push(&mut self, byte: u8, state: &mut impl Hasher) {
-        if self.len == self.bytes.len() {
-            state.write(&self.bytes);
-            self.len = 0;
-        }
-        self.bytes[self.len] = byte;
-        self.len += 1;
-    }
 }
 
 #[cfg(test)]

@@ -134,7 +134,7 @@ mod tests {
         ];
         for (text, want) in cases {
             let number = parse(text);
-            assert!(number == want, "{text:?} is {want}, not {number}");
+            assert_eq!(number.to_bits(), want.to_bits(), "{text:?} is {want}, not {number}");
         }
     }
 

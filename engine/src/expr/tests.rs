@@ -215,7 +215,7 @@ fn memory_is_bounded() {
             recorder: None,
         };
         let outcome = parse(&source).evaluate(scope).map(|value| value.kind());
-        assert_eq!(outcome, Err(exceeded.clone()), "{:.40}", source);
+        assert_eq!(outcome, Err(exceeded.clone()), "{source:.40}");
     }
 }
 

@@ -16,8 +16,8 @@ impl Evaluator<'_> {
             (Builtin::EndsWith, [text, part]) => self.compare_texts(text, part, inner, casing::ends_with),
             (Builtin::Format, [format, arguments @ ..]) => self.format(format, arguments, inner),
             (Builtin::Join, [items, separator @ ..]) => self.join(items, separator.first(), inner),
-            (Builtin::ToJson, [value]) => self.to_json(value, inner),
-            (Builtin::FromJson, [text]) => self.from_json(text, inner),
+            (Builtin::ToJson, [value]) => self.write_json(value, inner),
+            (Builtin::FromJson, [text]) => self.read_json(text, inner),
             (Builtin::Case, [branches @ .., default]) => self.case(branches, default, inner),
             (Builtin::HashFiles, patterns) => self.hash_files(patterns, inner),
             (Builtin::Status(status), ids) => self.status(status, ids, inner),
@@ -116,14 +116,14 @@ impl Evaluator<'_> {
         Ok(Value::from(text.finish()))
     }
 
-    fn to_json(&mut self, value: &Node, depth: usize) -> Outcome {
+    fn write_json(&mut self, value: &Node, depth: usize) -> Outcome {
         let value = self.node(value, depth)?;
         let mut text = self.memory.text_builder();
         json::write_bounded(&value, &mut text)?;
         Ok(Value::from(text.finish()))
     }
 
-    fn from_json(&mut self, text: &Node, depth: usize) -> Outcome {
+    fn read_json(&mut self, text: &Node, depth: usize) -> Outcome {
         let text = self.node(text, depth)?;
         let left = self.memory.left();
         let (value, bytes) = json::read_lenient(&text.to_text(), left)?;

@@ -62,12 +62,22 @@ fn outcome(row: &Json) -> Outcome {
     let contexts = contexts.as_object().cloned().unwrap_or_default();
     let names: Vec<&str> = contexts.keys().collect();
     let source = row["expr"].as_str().unwrap_or_default();
-    let expression = match Expression::parse(source, Names { contexts: &names, functions: FUNCTIONS }) {
+    let expression = match Expression::parse(
+        source,
+        Names {
+            contexts: &names,
+            functions: FUNCTIONS,
+        },
+    ) {
         Ok(expression) => expression,
         Err(ParseError::Empty) => return Outcome::Empty,
         Err(error) => return Outcome::Error(error.to_string()),
     };
-    match expression.evaluate(Scope { contexts: &contexts, host: &GoingWell, recorder: None }) {
+    match expression.evaluate(Scope {
+        contexts: &contexts,
+        host: &GoingWell,
+        recorder: None,
+    }) {
         Ok(value) => Outcome::Value(value),
         Err(error) => Outcome::Error(error.to_string()),
     }
@@ -167,12 +177,22 @@ fn conformance_expressions() -> io::Result<()> {
             match difference(&row) {
                 None => passed += 1,
                 Some(difference) => {
-                    failures.push(format!("{}:{}: {}: {difference}", file.display(), at + 1, row["expr"]));
+                    failures.push(format!(
+                        "{}:{}: {}: {difference}",
+                        file.display(),
+                        at + 1,
+                        row["expr"]
+                    ));
                 }
             }
         }
     }
     println!("conformance_expressions: {passed} of {total} rows passed");
-    assert!(failures.is_empty(), "{} rows failed:\n{}", failures.len(), failures.join("\n"));
+    assert!(
+        failures.is_empty(),
+        "{} rows failed:\n{}",
+        failures.len(),
+        failures.join("\n")
+    );
     Ok(())
 }

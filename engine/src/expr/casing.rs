@@ -108,7 +108,10 @@ pub(super) fn hash(text: &str, state: &mut impl Hasher) {
             state.write(block);
         }
     } else {
-        folded(text).as_bytes().chunks(BLOCK).for_each(|chunk| state.write(chunk));
+        folded(text)
+            .as_bytes()
+            .chunks(BLOCK)
+            .for_each(|chunk| state.write(chunk));
     }
     // Ends the text, as `str` does it, so that keys cannot run into what is hashed next.
     state.write_u8(0xFF);

@@ -134,7 +134,11 @@ mod tests {
         ];
         for (text, want) in cases {
             let number = parse(text);
-            assert_eq!(number.to_bits(), want.to_bits(), "{text:?} is {want}, not {number}");
+            assert_eq!(
+                number.to_bits(),
+                want.to_bits(),
+                "{text:?} is {want}, not {number}"
+            );
         }
     }
 

@@ -4,6 +4,7 @@ mod exec;
 mod exit;
 mod files;
 mod prompt;
+mod sources;
 mod validate;
 
 use std::path::PathBuf;

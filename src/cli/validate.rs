@@ -5,11 +5,12 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, anyhow};
 use gantry_actors::engine::model::{Action, Diagnostic, Workflow};
+use gantry_actors::engine::plan::graph;
 use serde::Serialize;
 
 use super::exit::{Exit, Result};
+use super::sources::Sources;
 use super::{ValidateFlags, files};
-use crate::render;
 
 /// Where actions of a repository are usually kept.
 const ACTION_DIRECTORIES: [&str; 3] = [".gitea/actions", ".forgejo/actions", ".github/actions"];
@@ -36,35 +37,42 @@ pub fn run(flags: &ValidateFlags) -> Result {
     if paths.is_empty() {
         return Err(anyhow!("no workflow or action.yml file found").into());
     }
-    let mut out = io::BufWriter::new(io::stdout().lock());
-    let told = "cannot write to stdout";
-    let mut mistakes = 0;
+    let mut sources = Sources::new(Path::new("."));
+    let mut mistakes: Vec<Diagnostic> = Vec::new();
     for path in &paths {
-        let (source, found) = check(path);
-        mistakes += found.len();
-        for diagnostic in &found {
-            if flags.json {
-                write_json(&mut out, diagnostic).context(told)?;
-            } else {
-                render::diagnostic::write(&mut out, diagnostic, &source).context(told)?;
+        for mistake in check(path, &mut sources) {
+            // A workflow that is called by several is checked with each of them.
+            if !mistakes.contains(&mistake) {
+                mistakes.push(mistake);
             }
+        }
+    }
+    print(flags, paths.len(), &mistakes, &sources).context("cannot write to stdout")?;
+    Ok(if mistakes.is_empty() {
+        Exit::Success
+    } else {
+        Exit::Failure
+    })
+}
+
+fn print(flags: &ValidateFlags, files: usize, mistakes: &[Diagnostic], sources: &Sources) -> io::Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    for mistake in mistakes {
+        if flags.json {
+            write_json(&mut out, mistake)?;
+        } else {
+            sources.show(&mut out, mistake)?;
         }
     }
     if !flags.json {
         writeln!(
             out,
             "{}, {}",
-            count(paths.len(), "file"),
-            count(mistakes, "mistake")
-        )
-        .context(told)?;
+            count(files, "file"),
+            count(mistakes.len(), "mistake")
+        )?;
     }
-    out.flush().context(told)?;
-    Ok(if mistakes == 0 {
-        Exit::Success
-    } else {
-        Exit::Failure
-    })
+    out.flush()
 }
 
 fn count(number: usize, what: &str) -> String {
@@ -94,27 +102,38 @@ fn write_json(out: &mut impl Write, diagnostic: &Diagnostic) -> io::Result<()> {
     out.write_all(b"\n")
 }
 
-/// Reads a file as what it is and returns its text with all mistakes.
-fn check(path: &Path) -> (String, Vec<Diagnostic>) {
-    let name = path.strip_prefix(".").unwrap_or(path).to_string_lossy();
-    let source = match files::read_text(path) {
-        Ok(source) => source,
-        Err(error) => {
-            let message = format!("{error:#}");
-            let diagnostic = Diagnostic {
-                file: name.into(),
-                position: None,
-                message,
-            };
-            return (String::new(), vec![diagnostic]);
-        }
+/// Finds all mistakes of a file, and of the workflows that it calls.
+fn check(path: &Path, sources: &mut Sources) -> Vec<Diagnostic> {
+    let (name, text) = match sources.read(path) {
+        Ok(read) => read,
+        Err(mistake) => return vec![mistake],
     };
-    let read = if files::is_action(path) || looks_like_action(&source) {
-        Action::parse(&name, &source).map(drop)
-    } else {
-        Workflow::parse(&name, &source).map(drop)
+    if files::is_action(path) || looks_like_action(&text) {
+        return Action::parse(&name, &text).err().unwrap_or_default();
+    }
+    let workflow = match Workflow::parse(&name, &text) {
+        Ok(workflow) => workflow,
+        Err(mistakes) => return mistakes,
     };
-    (source, read.err().unwrap_or_default())
+    // Reusable workflows are named from the root of the repository.
+    let called = sources.called(&repository_of(path), &workflow);
+    called.map_or_else(
+        |mistakes| mistakes,
+        |library| graph::diagnose(&workflow, &library),
+    )
+}
+
+/// The directory that holds `.github/workflows` or its like, else the current one.
+fn repository_of(path: &Path) -> PathBuf {
+    let is_root = |root: &&Path| {
+        let below = path.strip_prefix(root);
+        below.is_ok_and(|below| {
+            files::WORKFLOW_DIRECTORIES
+                .iter()
+                .any(|usual| below.starts_with(usual))
+        })
+    };
+    path.ancestors().find(is_root).unwrap_or(Path::new("")).to_owned()
 }
 
 /// An action by another name: it has `runs` where a workflow has `jobs`.

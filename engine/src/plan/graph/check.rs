@@ -65,21 +65,7 @@ pub(super) fn check(
     jobs: &[Arc<Job>],
     source: &dyn WorkflowSource,
 ) -> Result<Library, Vec<Diagnostic>> {
-    let mut checker = Checker {
-        source,
-        library: Library::default(),
-        visited: Vec::new(),
-        diagnostics: Vec::new(),
-    };
-    checker.jobs(
-        &Site {
-            workflow,
-            origin: None,
-            level: 1,
-            allowed: None,
-        },
-        jobs,
-    );
+    let checker = Checker::run(workflow, jobs, source, true);
     if checker.diagnostics.is_empty() {
         Ok(checker.library)
     } else {
@@ -87,8 +73,15 @@ pub(super) fn check(
     }
 }
 
+/// Checks a whole workflow; other repositories may be out of reach.
+pub(super) fn diagnose(workflow: &Workflow, source: &dyn WorkflowSource) -> Vec<Diagnostic> {
+    Checker::run(workflow, &workflow.jobs, source, false).diagnostics
+}
+
 struct Checker<'a> {
     source: &'a dyn WorkflowSource,
+    /// Whether workflows of other repositories must be in the source.
+    needs_remote: bool,
     library: Library,
     visited: Vec<(WorkflowRef, usize, Option<Permissions>)>,
     diagnostics: Vec<Diagnostic>,
@@ -103,7 +96,32 @@ struct Site<'a> {
     allowed: Option<&'a Permissions>,
 }
 
-impl Checker<'_> {
+impl<'a> Checker<'a> {
+    fn run(
+        workflow: &Workflow,
+        jobs: &[Arc<Job>],
+        source: &'a dyn WorkflowSource,
+        needs_remote: bool,
+    ) -> Self {
+        let mut checker = Self {
+            source,
+            needs_remote,
+            library: Library::default(),
+            visited: Vec::new(),
+            diagnostics: Vec::new(),
+        };
+        checker.jobs(
+            &Site {
+                workflow,
+                origin: None,
+                level: 1,
+                allowed: None,
+            },
+            jobs,
+        );
+        checker
+    }
+
     fn report(&mut self, file: &Arc<str>, position: Position, message: String) {
         if self.diagnostics.len() < MAX_DIAGNOSTICS {
             self.diagnostics.push(Diagnostic {
@@ -172,6 +190,9 @@ impl Checker<'_> {
             return None;
         }
         let Some(workflow) = self.source.workflow(reference) else {
+            if !self.needs_remote && matches!(reference, WorkflowRef::Remote { .. }) {
+                return None;
+            }
             let message = format!("the reusable workflow '{}' was not found", written(reference));
             self.report(file, position, message);
             return None;

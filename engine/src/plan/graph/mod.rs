@@ -51,6 +51,13 @@ pub struct RunSpec<'a> {
     pub only: Option<String>,
 }
 
+/// Finds what is wrong with a workflow and those that it calls and that shows without an event.
+///
+/// A called workflow of another repository that `source` does not have is passed over.
+pub fn diagnose(workflow: &Workflow, source: &dyn WorkflowSource) -> Vec<Diagnostic> {
+    check::diagnose(workflow, source)
+}
+
 /// How a job ended that had been started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct JobResult {

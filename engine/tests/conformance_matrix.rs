@@ -1,6 +1,7 @@
 //! The matrix against a table of strategies and the legs that GitHub makes of them.
 
-use std::path::{Path, PathBuf};
+mod support;
+
 use std::sync::Arc;
 
 use gantry_engine::expr::{HashFilesError, Host, Object, Scope, StatusFunction, Value};
@@ -25,51 +26,28 @@ impl Host for NoFunctions {
 
 #[test]
 fn conformance_matrix() {
-    let mut failures = Vec::new();
-    let mut rows = 0;
-    for table in tables() {
-        let text = std::fs::read_to_string(&table).unwrap();
-        for (number, line) in text
-            .lines()
-            .enumerate()
-            .filter(|(_, line)| !line.trim().is_empty())
-        {
-            rows += 1;
-            let row: Json = serde_json::from_str(line).unwrap();
-            if let Err(reason) = check(&row) {
-                failures.push(format!(
-                    "{}:{}: {reason}\n{}",
-                    table.display(),
-                    number + 1,
-                    row["workflow"]
-                ));
-            }
-        }
-    }
+    let rows = support::rows("matrix.jsonl");
+    let failures: Vec<String> = rows.iter().filter_map(|row| check(row).err()).collect();
     println!(
-        "conformance_matrix: {} of {rows} rows passed",
-        rows - failures.len()
+        "conformance_matrix: {} of {} rows passed",
+        rows.len() - failures.len(),
+        rows.len()
     );
     assert!(failures.is_empty(), "{}", failures.join("\n"));
-}
-
-fn tables() -> Vec<PathBuf> {
-    let mut tables = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/matrix.jsonl")];
-    if let Some(extra) = std::env::var_os("GANTRY_EXTRA_CASES") {
-        let extra = Path::new(&extra).join("matrix.jsonl");
-        tables.extend(extra.exists().then_some(extra));
-    }
-    tables
 }
 
 fn check(row: &Json) -> Result<(), String> {
     let expected = expectation(row);
     let actual = outcome(row["workflow"].as_str().unwrap_or_default(), &row["contexts"]);
     if expected == actual {
-        Ok(())
-    } else {
-        Err(format!("expected {expected:#}\nactual {actual:#}"))
+        return Ok(());
     }
+    Err(format!(
+        "{}
+expected {expected:#}
+actual {actual:#}",
+        row["workflow"]
+    ))
 }
 
 fn expectation(row: &Json) -> Json {
@@ -165,7 +143,7 @@ fn value(json: &Json) -> Value {
     match json {
         Json::Null => Value::Null,
         Json::Bool(value) => Value::Bool(*value),
-        Json::Number(number) => Value::Number(number.as_f64().unwrap()),
+        Json::Number(number) => Value::Number(number.as_f64().unwrap_or(f64::NAN)),
         Json::String(text) => Value::from(text.as_str()),
         Json::Array(items) => Value::array(items.iter().map(value).collect()),
         Json::Object(entries) => Value::object(

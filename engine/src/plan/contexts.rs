@@ -3,7 +3,7 @@
 use crate::expr::{Object, Value};
 
 /// What is known about the event and the repository of a run; what is absent is left out of the context.
-#[derive(Debug, Clone, Default)]
+#[derive(Clone, Default)]
 pub struct RunFacts {
     /// `event_name`, such as `push`.
     pub event_name: String,

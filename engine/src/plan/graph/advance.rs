@@ -11,8 +11,8 @@ use super::frame::{
 use super::{CancelReason, Effect, Run, Work};
 use crate::model::{Job, NodeKind};
 
-/// The greatest number of legs in a run: nested calls with matrices could make any number of them.
-const MAX_RUN_LEGS: usize = 10_000;
+/// The greatest number of jobs and legs in a run: nested calls with matrices could make any number of them.
+const MAX_RUN_SIZE: usize = 20_000;
 
 impl Run {
     pub(super) fn job(&self, at: JobRef) -> &JobNode {
@@ -54,20 +54,16 @@ impl Run {
         let job = &self.job(at).job;
         let strategy = matrix::expand(job, &frame.workflow.file, scope(&self.job_contexts(at)))
             .map_err(|error| failed("strategy", job, error))?;
-        let total = self.legs + strategy.legs.len();
-        if total > MAX_RUN_LEGS {
-            return Err(format!("the run has more than {MAX_RUN_LEGS} jobs"));
-        }
         let (key, name) = (
             format!("{}{}", frame.key_prefix, job.id),
             frame.name_prefix.clone(),
         );
+        self.grow(strategy.legs.len())?;
         let legs = strategy
             .legs
             .into_iter()
             .map(|leg| leg_node(leg, &key, &name))
             .collect();
-        self.legs = total;
         let node = self.job_mut(at);
         node.phase = JobPhase::Expanded;
         node.fail_fast = strategy.fail_fast;
@@ -77,6 +73,15 @@ impl Run {
             self.name_leg(LegRef { job: at, leg });
         }
         self.fill(at);
+        Ok(())
+    }
+
+    /// Makes room for more jobs or legs.
+    pub(super) fn grow(&mut self, count: usize) -> Result<(), String> {
+        self.size += count;
+        if self.size > MAX_RUN_SIZE {
+            return Err(format!("the run has more than {MAX_RUN_SIZE} jobs"));
+        }
         Ok(())
     }
 

@@ -29,6 +29,7 @@ impl Run {
         let leg = self.leg(at);
         let (key_prefix, name_prefix) = (format!("{}.", leg.key), format!("{} / ", leg.name));
         let id = FrameId(self.frames.len());
+        self.grow(workflow.jobs.len())?;
         let jobs = nodes(&workflow.jobs);
         self.frames.push(Frame {
             workflow,

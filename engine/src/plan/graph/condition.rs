@@ -1,15 +1,16 @@
 //! The `if` of jobs and the status functions in it.
 
 use super::super::Conclusion;
-use super::frame::{JobPhase, JobRef};
+use super::frame::{Frame, JobPhase, JobRef};
 use super::{Run, evaluate};
 use crate::expr::{HashFilesError, Host, Scope, StatusFunction};
 
 /// What the status functions of one job know.
-struct Status {
+struct Status<'a> {
+    frame: &'a Frame,
     cancelled: bool,
-    /// All jobs that the job needs, directly or not, with their conclusions.
-    ancestors: Vec<(String, Conclusion)>,
+    /// All jobs that the job needs, directly or not.
+    ancestors: Vec<usize>,
 }
 
 /// Whether a job runs.
@@ -20,45 +21,49 @@ pub(super) enum Decision {
     Skip(String),
 }
 
-impl Host for Status {
+impl Host for Status<'_> {
     fn status(&self, function: StatusFunction, ids: &[String]) -> bool {
         match function {
             StatusFunction::Always => true,
             StatusFunction::Cancelled => self.cancelled,
             // In a cancelled run nothing counts as going well, whatever the ancestors did.
             StatusFunction::Success if self.cancelled => false,
-            StatusFunction::Success if ids.is_empty() => self
-                .ancestors
-                .iter()
-                .all(|(_, conclusion)| *conclusion == Conclusion::Success),
-            StatusFunction::Success => ids.iter().all(|id| self.is(id, Conclusion::Success)),
-            StatusFunction::Failure if ids.is_empty() => self
-                .ancestors
-                .iter()
-                .any(|(_, conclusion)| *conclusion == Conclusion::Failure),
-            StatusFunction::Failure => ids.iter().any(|id| self.is(id, Conclusion::Failure)),
+            StatusFunction::Success if ids.is_empty() => self.obstacle().is_none(),
+            StatusFunction::Success => ids.iter().all(|id| self.ended(id, Conclusion::Success)),
+            StatusFunction::Failure if ids.is_empty() => self.any(Conclusion::Failure),
+            StatusFunction::Failure => ids.iter().any(|id| self.ended(id, Conclusion::Failure)),
         }
     }
 
     fn hash_files(&self, _patterns: &[String]) -> Result<String, HashFilesError> {
-        Err(HashFilesError::Failed(
-            "hashFiles is not available here".to_owned(),
-        ))
+        Err(evaluate::no_files())
     }
 }
 
-impl Status {
-    /// Tells whether the ancestor `id` ended so; other jobs did not end at all.
-    fn is(&self, id: &str, conclusion: Conclusion) -> bool {
-        self.ancestors
-            .iter()
-            .any(|(known, actual)| known.eq_ignore_ascii_case(id) && *actual == conclusion)
+impl Status<'_> {
+    fn conclusions(&self) -> impl Iterator<Item = (&str, Conclusion)> {
+        self.ancestors.iter().filter_map(|&index| {
+            let node = &self.frame.jobs[index];
+            match node.phase {
+                JobPhase::Done(conclusion) => Some((node.job.id.as_str(), conclusion)),
+                JobPhase::Waiting | JobPhase::Expanded => None,
+            }
+        })
     }
 
-    /// The first ancestor, nearest first, that did not succeed.
-    fn obstacle(&self) -> Option<&(String, Conclusion)> {
-        self.ancestors
-            .iter()
+    fn any(&self, wanted: Conclusion) -> bool {
+        self.conclusions().any(|(_, conclusion)| conclusion == wanted)
+    }
+
+    /// Tells whether the ancestor `id` ended so; other jobs did not end at all.
+    fn ended(&self, id: &str, wanted: Conclusion) -> bool {
+        self.conclusions()
+            .any(|(known, conclusion)| known.eq_ignore_ascii_case(id) && conclusion == wanted)
+    }
+
+    /// An ancestor that did not succeed.
+    fn obstacle(&self) -> Option<(&str, Conclusion)> {
+        self.conclusions()
             .find(|(_, conclusion)| *conclusion != Conclusion::Success)
     }
 }
@@ -85,23 +90,17 @@ impl Run {
         }
     }
 
-    fn status(&self, at: JobRef) -> Status {
+    fn status(&self, at: JobRef) -> Status<'_> {
         let frame = self.frame(at.frame);
-        let ancestors = frame.ancestors(at.job).into_iter().filter_map(|index| {
-            let node = &frame.jobs[index];
-            match node.phase {
-                JobPhase::Done(conclusion) => Some((node.job.id.clone(), conclusion)),
-                _ => None,
-            }
-        });
         Status {
+            frame,
             cancelled: self.is_cancelled(at.frame),
-            ancestors: ancestors.collect(),
+            ancestors: frame.ancestors(at.job),
         }
     }
 }
 
-fn reason(status: &Status, source: &str) -> String {
+fn reason(status: &Status<'_>, source: &str) -> String {
     if source.starts_with("success()") {
         if status.cancelled {
             return "the run was cancelled".to_owned();
@@ -110,5 +109,9 @@ fn reason(status: &Status, source: &str) -> String {
             return format!("job '{id}', which it needs, ended with {}", conclusion.as_str());
         }
     }
-    format!("its condition is false: {source}")
+    // What the author wrote, without what was wrapped around it.
+    let written = source
+        .strip_prefix("success() && (")
+        .and_then(|source| source.strip_suffix(')'));
+    format!("its condition is false: {}", written.unwrap_or(source))
 }

@@ -116,7 +116,8 @@ pub struct Run {
     frames: Vec<Frame>,
     registry: Registry<Holder>,
     running: HashMap<String, LegRef>,
-    legs: usize,
+    /// Jobs and legs so far.
+    size: usize,
     /// Holders that have their group or need none, and do not go on yet.
     granted: VecDeque<Holder>,
     work: VecDeque<Work>,
@@ -153,7 +154,7 @@ impl Run {
             frames: vec![root],
             registry: Registry::default(),
             running: HashMap::new(),
-            legs: 0,
+            size: 0,
             granted: VecDeque::new(),
             work: VecDeque::new(),
             effects: Vec::new(),

@@ -58,11 +58,7 @@ impl Ladder {
     /// Begins to stop the tree; nothing more happens if that has begun.
     #[must_use = "the signal has to be sent"]
     pub fn on_start(&mut self, now: Instant) -> Option<Signal> {
-        if self.sent.is_some() {
-            None
-        } else {
-            self.rise(Signal::Interrupt, now)
-        }
+        self.sent.is_none().then(|| self.rise(Signal::Interrupt, now))
     }
 
     /// Takes the next rung if its time has come.
@@ -71,30 +67,27 @@ impl Ladder {
         if self.due.is_none_or(|due| now < due) {
             return None;
         }
-        match self.sent? {
-            Signal::Interrupt => self.rise(Signal::Terminate, now),
-            Signal::Terminate | Signal::Kill => self.rise(Signal::Kill, now),
-        }
+        let next = match self.sent? {
+            Signal::Interrupt => Signal::Terminate,
+            Signal::Terminate | Signal::Kill => Signal::Kill,
+        };
+        Some(self.rise(next, now))
     }
 
     /// Goes to the top at once, for instance because the runner itself must end.
     #[must_use = "the signal has to be sent"]
     pub fn on_force(&mut self, now: Instant) -> Option<Signal> {
-        if self.sent == Some(Signal::Kill) {
-            None
-        } else {
-            self.rise(Signal::Kill, now)
-        }
+        (self.sent != Some(Signal::Kill)).then(|| self.rise(Signal::Kill, now))
     }
 
-    fn rise(&mut self, signal: Signal, now: Instant) -> Option<Signal> {
+    fn rise(&mut self, signal: Signal, now: Instant) -> Signal {
         self.sent = Some(signal);
         self.due = match signal {
             Signal::Interrupt => Some(now + self.periods.interrupt),
             Signal::Terminate => Some(now + self.periods.terminate),
             Signal::Kill => None,
         };
-        Some(signal)
+        signal
     }
 }
 
@@ -109,12 +102,14 @@ mod tests {
         Force,
     }
 
+    /// When it happens in milliseconds, what happens, which signal is sent, and when the next is due.
+    type Row = (u64, Event, Option<Signal>, Option<u64>);
+
     #[test]
     fn the_ladder_only_rises_and_keeps_its_times() {
         use Event::{Due, Force, Start};
         use Signal::{Interrupt, Kill, Terminate};
-        // (milliseconds, event, signal, milliseconds of the next)
-        let rows: &[&[(u64, Event, Option<Signal>, Option<u64>)]] = &[
+        let rows: &[&[Row]] = &[
             &[
                 (0, Due, None, None),
                 (0, Start, Some(Interrupt), Some(7500)),

@@ -1,14 +1,12 @@
 //! Makes the directories of a job.
 
-use std::fs::{self, DirBuilder, File};
-use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::fs::DirBuilder;
+use std::io;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-use rustix::fs::{FlockOperation, flock};
-use rustix::rand::{GetRandomFlags, getrandom};
-
+use super::claim::{self, Claim};
 use super::tree::{JobTree, TRACKING_VARIABLE};
 use super::{HostSandbox, environment, files, procfs, remove};
 use crate::backend::{Error, Layout, arch_name, os_name};
@@ -32,77 +30,11 @@ pub struct HostOptions {
     pub allowed_environment: Vec<String>,
 }
 
-/// The ending of the file that stands beside a job's directory and is locked by its owner.
-pub(super) const CLAIM_EXTENSION: &str = "lock";
-
-/// What the line with the job's tracking id starts with.
-pub(super) const CLAIM_TRACKING: &str = "tracking ";
-
-/// The lock on a job's directory: the kernel releases it when the runner dies, however it dies.
-#[derive(Debug)]
-pub(super) struct Claim {
-    path: PathBuf,
-    /// Holds the lock.
-    _file: File,
-}
-
-impl Claim {
-    /// Makes and locks the file for a new job.
-    fn take(path: PathBuf, key: &str, tracking: &str) -> io::Result<Self> {
-        let mut file = fs::OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o600)
-            .open(&path)?;
-        flock(&file, FlockOperation::NonBlockingLockExclusive)?;
-        // A sweep that ran between the two calls above has taken the file for a leftover and removed it.
-        if file.metadata()?.nlink() == 0 {
-            return Err(io::ErrorKind::AlreadyExists.into());
-        }
-        let pid = std::process::id();
-        writeln!(
-            file,
-            "pid {pid}\n{CLAIM_TRACKING}{tracking}\njob {}",
-            key.escape_debug()
-        )?;
-        Ok(Self { path, _file: file })
-    }
-
-    /// Locks the file of a job whose owner is dead; `None` when the owner lives.
-    pub fn take_over(path: &Path) -> io::Result<Option<Self>> {
-        let file = fs::OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .mode(0o600)
-            .open(path)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Some(Self {
-                path: path.to_owned(),
-                _file: file,
-            })),
-            Err(rustix::io::Errno::WOULDBLOCK) => Ok(None),
-            Err(error) => Err(error.into()),
-        }
-    }
-
-    /// Removes the file, now that the directory is gone.
-    pub fn release(self) {
-        if let Err(error) = fs::remove_file(&self.path) {
-            tracing::warn!(path = %self.path.display(), %error, "failed to remove the lock file of a job");
-        }
-    }
-}
-
 /// Makes everything; on failure what was made is removed again.
 pub(super) fn create(options: &HostOptions) -> Result<HostSandbox, Error> {
     let root = make_root(&options.root)?;
     let tool_cache = make_root(&options.tool_cache)?;
-    let tracking = format!(
-        "github_{}",
-        random_hex(16).map_err(|source| failed(&root, source))?
-    );
+    let tracking = claim::new_tracking_id().map_err(|source| failed(&root, source))?;
     let (directory, claim) = make_unique(&root, options, &tracking)?;
     match fill(&directory, &tool_cache, options) {
         Ok(layout) => Ok(assemble(options, directory, layout, &tracking, claim)),
@@ -110,7 +42,7 @@ pub(super) fn create(options: &HostOptions) -> Result<HostSandbox, Error> {
             match remove::remove_tree(&directory) {
                 Ok(()) => claim.release(),
                 Err(failure) => {
-                    tracing::warn!(%failure, "failed to remove a job directory that was not finished")
+                    tracing::warn!(%failure, "failed to remove a job directory that was not finished");
                 }
             }
             Err(error)
@@ -156,14 +88,12 @@ fn make_root(path: &Path) -> Result<PathBuf, Error> {
 
 fn make_unique(root: &Path, options: &HostOptions, tracking: &str) -> Result<(PathBuf, Claim), Error> {
     loop {
-        let path = root.join(random_hex(8).map_err(|source| failed(root, source))?);
-        match Claim::take(path.with_extension(CLAIM_EXTENSION), &options.key, tracking) {
-            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-            Err(source) => return Err(failed(&path, source)),
-            Ok(claim) => {
-                make_directory(&path)?;
-                return Ok((path, claim));
-            }
+        let path = root.join(claim::new_id().map_err(|source| failed(root, source))?);
+        if let Some(claim) =
+            Claim::take(&path, &options.key, tracking).map_err(|source| failed(&path, source))?
+        {
+            make_directory(&path)?;
+            return Ok((path, claim));
         }
     }
 }
@@ -229,17 +159,4 @@ fn failed(path: &Path, source: io::Error) -> Error {
         path: path.to_owned(),
         source,
     }
-}
-
-/// Random bytes as hexadecimal digits.
-fn random_hex(bytes: usize) -> io::Result<String> {
-    use std::fmt::Write as _;
-    let mut buffer = vec![0; bytes];
-    // Requests of up to 256 bytes are answered as a whole (getrandom(2)).
-    getrandom(&mut buffer[..], GetRandomFlags::empty())?;
-    Ok(buffer.iter().fold(String::new(), |mut text, byte| {
-        // Writing to a string cannot fail.
-        write!(text, "{byte:02x}").ok();
-        text
-    }))
 }

@@ -3,10 +3,15 @@
 //! It keeps jobs apart from each other and from the runner's environment, and it cleans up; it is no protection against
 //! a hostile job, which has the rights of the runner's user.
 
+mod adopt;
+mod claim;
+mod copy;
 mod create;
 mod drain;
 mod environment;
 mod files;
+mod git;
+mod hash;
 mod kill;
 mod orphans;
 mod process;
@@ -14,6 +19,7 @@ mod procfs;
 mod program;
 mod remove;
 mod spawn;
+mod stale;
 mod storm;
 mod tree;
 
@@ -25,14 +31,18 @@ use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use tokio::net::unix::pipe::Receiver;
+use tokio::time::Instant;
 
-use self::create::Claim;
+use self::claim::Claim;
+use self::copy::Selection;
 use self::drain::Drains;
 use self::process::{HostOutput, HostProcess};
 use self::tree::{JobTree, STEP_VARIABLE, StepTree, TRACKING_VARIABLE};
 use super::{BoxFuture, Command, Error, Layout, Orphan, ReadError, Sandbox, Started};
 
+pub use self::adopt::{guard_process, reap_adopted};
 pub use self::create::HostOptions;
+pub use self::stale::{Stale, sweep_stale};
 
 /// A job's directories and processes on the machine of the runner.
 pub struct HostSandbox {
@@ -56,7 +66,36 @@ impl HostSandbox {
     /// # Cancel safety
     /// A dropped call goes on in the background; what it makes is removed by [`sweep_stale`] after the runner's end.
     pub async fn create(options: HostOptions) -> Result<Self, Error> {
-        blocking(move || create::create(&options)).await
+        let source = options.source.clone();
+        let copy_ignored = options.copy_ignored;
+        let sandbox = blocking(move || create::create(&options)).await?;
+        if let Some(source) = source
+            && let Err(error) = sandbox.copy_in(source, copy_ignored).await
+        {
+            if let Err(left) = sandbox.remove().await {
+                tracing::warn!(error = %left, "failed to clean up after a copy that failed");
+            }
+            return Err(error);
+        }
+        Ok(sandbox)
+    }
+
+    /// Copies the user's tree into the workspace.
+    async fn copy_in(&self, source: PathBuf, copy_ignored: bool) -> Result<(), Error> {
+        let source = source.canonicalize().map_err(|error| Error::Copy {
+            path: source,
+            source: error,
+        })?;
+        let listed = if copy_ignored || !git::is_in_work_tree(&source) {
+            None
+        } else {
+            git::list_files(&source).await
+        };
+        let selection = listed.map_or(Selection::Everything, Selection::Listed);
+        let target = PathBuf::from(&self.layout.workspace);
+        // Jobs may live inside the tree that is copied; their directories are never part of it.
+        let skipped = self.root.parent().unwrap_or(&self.root).to_owned();
+        blocking(move || copy::copy_tree(&source, &target, selection, &skipped)).await
     }
 
     /// Returns the directory that holds everything of this job.
@@ -70,7 +109,7 @@ impl HostSandbox {
             cwd: command.cwd.clone(),
             source,
         };
-        let program = self.resolve(command)?;
+        let program = Self::resolve(command)?;
         let (reader, writer) = std::io::pipe().map_err(failed)?;
         let pipe = rustix::fs::fstat(&reader)
             .map_err(|error| failed(error.into()))?
@@ -102,7 +141,7 @@ impl HostSandbox {
         })
     }
 
-    fn resolve(&self, command: &Command) -> Result<PathBuf, Error> {
+    fn resolve(command: &Command) -> Result<PathBuf, Error> {
         let search = command
             .env
             .iter()
@@ -216,8 +255,10 @@ impl Sandbox for HostSandbox {
         Box::pin(async move { answer })
     }
 
-    fn hash_files(&self, _patterns: Vec<String>) -> BoxFuture<'_, Result<String, String>> {
-        Box::pin(async move { Ok(String::new()) })
+    fn hash_files(&self, patterns: Vec<String>) -> BoxFuture<'_, Result<String, String>> {
+        let root = self.layout.workspace.clone();
+        let deadline = Instant::now() + hash::LIMIT;
+        Box::pin(blocking(move || hash::hash_files(&root, &patterns, deadline)))
     }
 
     fn end_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {

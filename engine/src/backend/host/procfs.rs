@@ -32,13 +32,13 @@ pub(super) type Table = BTreeMap<u32, Entry>;
 
 /// Reads the process table; processes that end meanwhile are left out.
 pub(super) fn table() -> Table {
-    let Ok(directory) = fs::read_dir("/proc") else {
-        return Table::new();
-    };
-    directory
-        .filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
-        .filter_map(|pid| Some((pid, entry(pid)?)))
-        .collect()
+    pids().filter_map(|pid| Some((pid, entry(pid)?))).collect()
+}
+
+/// The ids of all processes.
+pub(super) fn pids() -> impl Iterator<Item = u32> {
+    let entries = fs::read_dir("/proc").into_iter().flatten();
+    entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
 /// Reads one process; `None` when there is none.

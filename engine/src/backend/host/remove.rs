@@ -25,6 +25,9 @@ const MAX_DEPTH: usize = 64;
 /// How many failures are kept to be counted without repetition.
 const MAX_FAILURES: usize = 1000;
 
+/// How often a directory is read again that is filled while it is emptied.
+const MAX_LOOKS: u8 = 8;
+
 const OPEN_DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::DIRECTORY)
     .union(OFlags::NOFOLLOW)
@@ -58,7 +61,7 @@ pub(super) fn remove_tree(root: &Path) -> Result<(), RemoveFailure> {
     match remove_entry(parent.as_fd(), &name, FileType::Unknown) {
         Ok(Step::Removed) => {}
         Ok(Step::Descend(directory)) => {
-            removal.run(parent.as_fd(), Frame::new(name, directory).map_err(failed)?)
+            removal.run(parent.as_fd(), Frame::new(name, directory).map_err(failed)?);
         }
         Err(error) => return Err(failed(error)),
     }
@@ -69,8 +72,10 @@ pub(super) fn remove_tree(root: &Path) -> Result<(), RemoveFailure> {
 struct Frame {
     name: CString,
     directory: Dir,
-    /// Something in it cannot be removed.
+    /// Something in it cannot be removed, and that has been noted.
     failed: bool,
+    /// How often it turned out not to be empty after all.
+    looks: u8,
 }
 
 impl Frame {
@@ -79,6 +84,7 @@ impl Frame {
             name,
             directory: Dir::new(descriptor)?,
             failed: false,
+            looks: 0,
         })
     }
 
@@ -111,7 +117,7 @@ impl Removal<'_> {
         let mut hoisted_before = 0;
         while let Some(top) = stack.last_mut() {
             match top.next() {
-                Some(Ok((name, kind))) => self.visit(&mut stack, name, kind),
+                Some(Ok((name, kind))) => self.visit(&mut stack, &name, kind),
                 Some(Err(error)) => {
                     self.fail(&mut stack, None, error);
                     self.leave(parent, &mut stack);
@@ -129,21 +135,21 @@ impl Removal<'_> {
     }
 
     /// Removes one entry, or makes its directory the next to be emptied.
-    fn visit(&mut self, stack: &mut Vec<Frame>, name: CString, kind: FileType) {
+    fn visit(&mut self, stack: &mut Vec<Frame>, name: &CStr, kind: FileType) {
         let Some(top) = stack.last() else { return };
         let step = top
             .descriptor()
-            .and_then(|directory| remove_entry(directory, &name, kind));
+            .and_then(|directory| remove_entry(directory, name, kind));
         let outcome = match step {
             Ok(Step::Removed) => Ok(()),
-            Ok(Step::Descend(_)) if stack.len() >= MAX_DEPTH => self.hoist(stack, &name),
+            Ok(Step::Descend(_)) if stack.len() >= MAX_DEPTH => self.hoist(stack, name),
             Ok(Step::Descend(directory)) => {
-                Frame::new(name.clone(), directory).map(|frame| stack.push(frame))
+                Frame::new(name.to_owned(), directory).map(|frame| stack.push(frame))
             }
             Err(error) => Err(error),
         };
         if let Err(error) = outcome {
-            self.fail(stack, Some(&name), error);
+            self.fail(stack, Some(name), error);
         }
     }
 
@@ -175,23 +181,17 @@ impl Removal<'_> {
         match above.and_then(|above| unlink(above, &done.name, AtFlags::REMOVEDIR)) {
             Ok(()) | Err(Errno::NOENT) => {}
             // Something was added, or the file system's reader skipped entries while others were removed.
-            Err(Errno::NOTEMPTY | Errno::EXIST) if !done.failed && self.failures.len() < MAX_FAILURES => {
+            Err(Errno::NOTEMPTY | Errno::EXIST) if !done.failed && done.looks < MAX_LOOKS => {
                 done.directory.rewind();
-                // A second look that again leaves something behind counts as a failure.
-                done.failed = true;
+                done.looks += 1;
                 stack.push(done);
             }
-            Err(error) => {
-                let known = done.failed && self.has_failure_below(stack, &done.name);
-                let name = done.name;
-                if known {
-                    if let Some(frame) = stack.last_mut() {
-                        frame.failed = true;
-                    }
-                } else {
-                    self.fail(stack, Some(&name), error);
+            Err(_) if done.failed => {
+                if let Some(frame) = stack.last_mut() {
+                    frame.failed = true;
                 }
             }
+            Err(error) => self.fail(stack, Some(&done.name), error),
         }
     }
 
@@ -204,15 +204,6 @@ impl Removal<'_> {
         let mut path = self.root.to_owned();
         path.extend(below.map(|name| OsStr::from_bytes(name.to_bytes())));
         path
-    }
-
-    fn has_failure_below(&self, stack: &[Frame], name: &CStr) -> bool {
-        // The root's own name is already part of the path that all failures start with.
-        let path = self.path(stack, (!stack.is_empty()).then_some(name));
-        self.failures
-            .range(path.clone()..)
-            .next()
-            .is_some_and(|(failure, _)| failure.starts_with(&path))
     }
 
     fn fail(&mut self, stack: &mut [Frame], name: Option<&CStr>, error: Errno) {

@@ -7,34 +7,88 @@ use rustix::process::Signal;
 use super::kill;
 use super::procfs::{self, Entry, Identity, Table};
 
-/// How often the process table is read again at most. Each round stops everything that could have forked since the
-/// last one, so even a fork bomb is through after a few.
-const ROUNDS: usize = 64;
+/// How often the whole process table is read at most, should something multiply without end.
+const SWEEPS: usize = 16;
+
+/// How many looks in a row at the new processes must find nothing.
+const QUIET_LOOKS: usize = 16;
+
+/// How many looks there are at most between two sweeps.
+const LOOKS: usize = 2000;
+
+/// In how many looks a process is taken for new: one that is just starting a program shows no environment.
+const NEW_FOR: u8 = 3;
 
 /// Kills what `find` finds until it finds nothing new; returns what was killed.
 ///
-/// Everything is stopped first and killed when no new process appears: a parent that was killed first would leave
+/// Everything is stopped as soon as it is found and killed at the end: a parent that was killed first would leave
 /// children that can no longer be found through it.
-pub(super) fn kill_all(mut find: impl FnMut(&Table) -> BTreeSet<Identity>) -> Vec<Entry> {
-    let mut stopped: BTreeMap<Identity, Entry> = BTreeMap::new();
-    for _ in 0..ROUNDS {
+/// A process that only starts its successor and ends can slip through a look at the whole table, which takes longer
+/// than its life; so after each sweep only the processes that are new are looked at, many times and quickly.
+pub(super) fn kill_all(find: impl FnMut(&Table) -> BTreeSet<Identity>) -> Vec<Entry> {
+    let mut storm = Storm {
+        find,
+        stopped: BTreeMap::new(),
+    };
+    for _ in 0..SWEEPS {
         let table = procfs::table();
-        let fresh: Vec<Identity> = find(&table)
-            .into_iter()
-            .filter(|id| !stopped.contains_key(id))
-            .collect();
-        if fresh.is_empty() {
+        let found = storm.stop(&table);
+        if !(storm.look_at_new(&table) || found) {
             break;
         }
-        for id in fresh {
-            kill::signal(id, Signal::STOP);
-            if let Some(entry) = table.get(&id.pid) {
-                stopped.insert(id, entry.clone());
+    }
+    for entry in storm.stopped.values() {
+        kill::signal(entry.id, Signal::KILL);
+    }
+    storm.stopped.into_values().collect()
+}
+
+struct Storm<F> {
+    find: F,
+    stopped: Table,
+}
+
+impl<F: FnMut(&Table) -> BTreeSet<Identity>> Storm<F> {
+    /// Stops the members that are in the table; says whether there were any that still ran.
+    fn stop(&mut self, table: &Table) -> bool {
+        let mut any = false;
+        for id in (self.find)(table) {
+            let known = self.stopped.get(&id.pid).is_some_and(|entry| entry.id == id);
+            if let Some(entry) = table.get(&id.pid)
+                && !known
+            {
+                any = true;
+                kill::signal(id, Signal::STOP);
+                self.stopped.insert(id.pid, entry.clone());
             }
         }
+        any
     }
-    for id in stopped.keys() {
-        kill::signal(*id, Signal::KILL);
+
+    /// Looks at the processes that are not in `table` until no new member appears; says whether there was one.
+    fn look_at_new(&mut self, table: &Table) -> bool {
+        let mut looks: BTreeMap<u32, u8> = BTreeMap::new();
+        let mut quiet = 0;
+        let mut any = false;
+        for _ in 0..LOOKS {
+            // The members among which a new one has its parent belong to the picture.
+            let mut fresh = self.stopped.clone();
+            for pid in procfs::pids().filter(|pid| !table.contains_key(pid)) {
+                let count = looks.entry(pid).or_insert(0);
+                *count += 1;
+                if *count <= NEW_FOR
+                    && let Some(entry) = procfs::entry(pid)
+                {
+                    fresh.insert(pid, entry);
+                }
+            }
+            let found = self.stop(&fresh);
+            any |= found;
+            quiet = if found { 0 } else { quiet + 1 };
+            if quiet == QUIET_LOOKS {
+                break;
+            }
+        }
+        any
     }
-    stopped.into_values().collect()
 }

@@ -1,0 +1,78 @@
+//! The runner as the parent of orphans.
+//!
+//! A daemon that forks twice normally becomes a child of init and nobody knows whose it was. A runner that adopts
+//! orphans keeps them among its descendants, where the end of the job finds them.
+
+use std::convert::Infallible;
+use std::io;
+use std::time::Duration;
+
+use rustix::process::{
+    DumpableBehavior, Pid, WaitId, WaitIdOptions, getpid, set_child_subreaper, set_dumpable_behavior, waitid,
+};
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::time::sleep;
+
+use super::{blocking, procfs, spawn};
+
+/// How long a zombie may wait to be reaped; it bounds how often the process table is read.
+const PAUSE: Duration = Duration::from_millis(250);
+
+/// Prepares the runner's process for jobs on the host; to be called once at its start.
+///
+/// It becomes the parent of its descendants' orphans, and closes its memory and environment to processes of the same
+/// user: a job must not read the runner's secrets from `/proc`.
+/// From then on [`reap_adopted`] has to run.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn guard_process() -> io::Result<()> {
+    set_child_subreaper(Some(getpid()))?;
+    set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
+    Ok(())
+}
+
+/// Reaps adopted orphans for as long as it is polled; the runner's own children are left to those who wait for them.
+///
+/// # Errors
+/// When the signal SIGCHLD cannot be listened to.
+///
+/// # Cancel safety
+/// Cancel safe.
+pub async fn reap_adopted() -> io::Result<Infallible> {
+    let mut ended = signal(SignalKind::child())?;
+    loop {
+        // The stream ends only with the runtime.
+        ended.recv().await;
+        // The runner's own children are reaped by their waiters meanwhile, and mostly nothing is left to do.
+        sleep(PAUSE).await;
+        blocking(reap).await;
+    }
+}
+
+fn reap() {
+    let peek = WaitIdOptions::EXITED | WaitIdOptions::NOHANG | WaitIdOptions::NOWAIT;
+    if !matches!(waitid(WaitId::All, peek), Ok(Some(_))) {
+        return;
+    }
+    let own = std::process::id();
+    for entry in procfs::table()
+        .values()
+        .filter(|entry| entry.zombie && entry.parent == own)
+    {
+        spawn::with_children(|children| {
+            if !children.contains(&entry.id.pid) {
+                reap_one(entry.id.pid);
+            }
+        });
+    }
+}
+
+fn reap_one(pid: u32) {
+    let Some(target) = i32::try_from(pid).ok().and_then(Pid::from_raw) else {
+        return;
+    };
+    if let Err(error) = waitid(WaitId::Pid(target), WaitIdOptions::EXITED | WaitIdOptions::NOHANG) {
+        tracing::debug!(pid, %error, "failed to reap an orphan");
+    }
+}

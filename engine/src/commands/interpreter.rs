@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::annotations::{Annotation, Counts, Level};
 use super::effect::{Effect, Emit, MatcherRequest, Settings};
 use super::matchers::{Matchers, Running};
-use super::stdout::{Command, Name, parse};
+use super::stdout::{Command, Name, may_hold_command, parse};
 use super::texts::{UNSECURE_TOKEN, deprecated, disabled};
 
 /// Stop tokens longer than this are masked; shorter ones are likely to be ordinary words.
@@ -44,6 +44,11 @@ impl Interpreter {
     /// The matchers for the next step of the job.
     pub fn into_matchers(self) -> Matchers {
         self.matchers
+    }
+
+    /// Tells whether every line of a text would be printed as it is, so that [`Self::on_line`] need not see it.
+    pub fn is_plain(&self, text: &str) -> bool {
+        self.matchers.is_empty() && !may_hold_command(text)
     }
 
     /// Interprets a line without its line end.

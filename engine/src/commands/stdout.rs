@@ -131,6 +131,11 @@ pub fn parse<'l>(line: &'l str, resume: Option<&str>) -> Option<Command<'l>> {
     parse_colons(line, name_of).or_else(|| parse_bracket(line, name_of))
 }
 
+/// Tells whether any line of a text may be a command; most output can be passed on without a look at its lines.
+pub fn may_hold_command(text: &str) -> bool {
+    memmem::find(text.as_bytes(), b"::").is_some() || memmem::find(text.as_bytes(), b"##[").is_some()
+}
+
 fn parse_colons(line: &str, name_of: impl Fn(&str) -> Option<Name>) -> Option<Command<'_>> {
     let (head, data) = line.trim_start().strip_prefix("::")?.split_once("::")?;
     let (name, properties) = split_name(head);

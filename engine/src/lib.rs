@@ -4,6 +4,8 @@
 //! `job`) use no runtime, no file system, no process and no clock: time and file contents are arguments.
 
 pub mod backend;
+pub mod chain;
+pub mod clock;
 pub mod commands;
 pub mod expr;
 pub mod glob;

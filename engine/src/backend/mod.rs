@@ -127,7 +127,7 @@ pub trait Output: Send {
 /// A started process tree.
 ///
 /// Dropping it before [`Process::wait`] has answered kills the process and its group.
-pub trait Process: Send {
+pub trait Process: Send + Sync {
     /// Waits for the exit of the main process; what it left in the background lives on.
     ///
     /// # Errors

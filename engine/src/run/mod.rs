@@ -1,3 +1,150 @@
-//! Runs one step in a sandbox.
+//! Running one step of a job in a sandbox, from its conditions to its outputs.
+//!
+//! [`run_step`] is the way in. A step inside of a composite action takes the same way as a step of the job: there is
+//! one step engine, and it is recursive ([`step`]).
+//!
+//! ```text
+//! run_step --> Session::step --> script | node | composite --> Session::process --> Sandbox
+//!                   ^                        |                       |
+//!                   '---- inner steps -------'                       '--> StepLog --> Entry (bounded)
+//! ```
 
+mod action;
+mod composite;
+mod entry;
+mod environment;
+mod evaluate;
+mod file_commands;
 pub mod ladder;
+mod log;
+mod node;
+mod output;
+mod process;
+mod script;
+mod session;
+mod set_up;
+mod shell;
+mod step;
+mod stop;
+mod wind_up;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+pub use action::{ActionCall, LoadedAction};
+pub use entry::{Entry, EntrySender, ROW_LIMIT, Rows};
+pub use log::StepLog;
+pub use set_up::{SetUp, set_up};
+pub use stop::{Stop, StopSignal, StopSwitch};
+pub use wind_up::{WoundUp, wind_up};
+
+use session::Session;
+
+use crate::backend::Sandbox;
+use crate::clock::Clock;
+use crate::commands::{self, Annotation, Matchers};
+use crate::job::{StepPlan, StepReport, Work};
+use crate::mask::{LeakReport, Masks};
+
+/// What all steps of a job share.
+pub struct JobRuntime {
+    /// Where processes run.
+    pub sandbox: Arc<dyn Sandbox>,
+    /// The values that no log may show.
+    pub masks: Masks,
+    /// Where rows and step edges go.
+    pub entries: EntrySender,
+    /// The time of rows.
+    pub clock: Clock,
+    /// What the operator or the command line has decided.
+    pub settings: Settings,
+    /// Which secrets the steps have printed, and in which form.
+    leaks: Mutex<LeakReport>,
+    /// The problem matchers that steps have added.
+    matchers: Mutex<Matchers>,
+    /// The annotations of all steps so far.
+    annotations: Mutex<Vec<Annotation>>,
+    /// Makes names that are unique in the job.
+    names: AtomicU64,
+}
+
+/// What the operator or the command line has decided about a job.
+#[derive(Debug, Clone, Default)]
+pub struct Settings {
+    /// `ACTIONS_STEP_DEBUG`: debug lines are shown.
+    pub step_debug: bool,
+    /// Variables that every process gets beyond GitHub's, such as `ACT`; they win over everything.
+    pub extra_env: Vec<(String, String)>,
+}
+
+impl JobRuntime {
+    /// A runtime without annotations and matchers.
+    pub fn new(
+        sandbox: Arc<dyn Sandbox>,
+        masks: Masks,
+        entries: EntrySender,
+        clock: Clock,
+        settings: Settings,
+    ) -> Self {
+        Self {
+            sandbox,
+            masks,
+            entries,
+            clock,
+            settings,
+            leaks: Mutex::default(),
+            matchers: Mutex::default(),
+            annotations: Mutex::default(),
+            names: AtomicU64::new(0),
+        }
+    }
+
+    /// A name that no other file of the job has.
+    fn unique_name(&self) -> String {
+        format!("{:08x}", self.names.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn annotate(&self, annotation: Annotation) {
+        self.annotations.lock().unwrap_or_else(PoisonError::into_inner).push(annotation);
+    }
+
+    fn collect_leaks(&self, log: &mut StepLog) {
+        log.report_leaks(&mut self.leaks.lock().unwrap_or_else(PoisonError::into_inner));
+    }
+
+    /// The lines that name what the job's steps have printed of its secrets.
+    fn leak_lines(&self) -> Vec<String> {
+        let leaks = self.leaks.lock().unwrap_or_else(PoisonError::into_inner);
+        leaks.leaks().map(|leak| format!("##[warning]{leak}")).collect()
+    }
+
+    fn matchers(&self) -> Matchers {
+        self.matchers.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn set_matchers(&self, matchers: Matchers) {
+        *self.matchers.lock().unwrap_or_else(PoisonError::into_inner) = matchers;
+    }
+
+    fn interpreter_settings(&self) -> commands::Settings {
+        commands::Settings {
+            step_debug: self.settings.step_debug,
+            workspaces: vec![self.sandbox.layout().workspace.clone()],
+            ..commands::Settings::default()
+        }
+    }
+}
+
+/// Runs one step, or the clean-up of one, to its end. It never fails: what goes wrong is the step's outcome.
+///
+/// # Cancel safety
+/// Not cancel safe: a dropped step loses rows and leaves its processes to the sandbox. End it with `stop`.
+pub async fn run_step(runtime: &JobRuntime, plan: StepPlan, stop: StopSignal) -> StepReport {
+    let StepPlan { index, step, work, view, frame } = plan;
+    let mut session = Session::open(runtime, index, &work, view, stop);
+    let done = match &work {
+        Work::Main => session.top_level_step(&step, &frame).await,
+        Work::Post(post) => session.post_step(post).await,
+    };
+    session.close(done).await
+}

@@ -1,0 +1,120 @@
+//! Finding an action and reading its metadata.
+
+use std::sync::Arc;
+
+use indexmap::IndexMap;
+
+use super::JobRuntime;
+use crate::job::StepIdentity;
+use crate::model::{Action, ActionRef};
+
+/// The longest metadata file in bytes.
+const METADATA_LIMIT: u64 = 1024 * 1024;
+
+/// An action whose files are there.
+#[derive(Debug)]
+pub struct LoadedAction {
+    /// Its metadata.
+    pub metadata: Action,
+    /// Its directory as the job sees it.
+    pub directory: String,
+    /// `owner/repo`, for an action that was fetched.
+    pub repository: Option<String>,
+    /// The ref that it was fetched by.
+    pub git_ref: Option<String>,
+}
+
+/// An action together with what one step gives it.
+#[derive(Debug, Clone)]
+pub struct ActionCall {
+    /// The action.
+    pub action: Arc<LoadedAction>,
+    /// The values of the declared inputs, and of what was given beyond them, by name.
+    pub inputs: Arc<IndexMap<String, String>>,
+    /// The `env` of the step, evaluated.
+    pub env: Arc<Vec<(String, String)>>,
+    /// What the action has saved so far with `GITHUB_STATE`.
+    pub state: Arc<IndexMap<String, String>>,
+    /// What `github.action*` says while the action runs.
+    pub identity: StepIdentity,
+}
+
+impl ActionCall {
+    /// `INPUT_<NAME>`: the name in upper case with blanks as `_`; dashes and dots stay.
+    pub fn input_variables(&self) -> Vec<(String, String)> {
+        self.inputs
+            .iter()
+            .map(|(name, value)| (format!("INPUT_{}", name.replace(' ', "_").to_uppercase()), value.clone()))
+            .collect()
+    }
+
+    /// `STATE_<name>`, spelled as it was saved.
+    pub fn state_variables(&self) -> Vec<(String, String)> {
+        self.state.iter().map(|(name, value)| (format!("STATE_{name}"), value.clone())).collect()
+    }
+}
+
+/// What a `uses` turned out to be.
+pub(super) enum Resolved {
+    /// An action to run.
+    Action(Arc<LoadedAction>),
+    /// A checkout of the repository that the job already has in its workspace.
+    CheckedOut,
+}
+
+/// Finds the action that a step uses.
+///
+/// # Errors
+/// The text for the workflow's author.
+pub(super) async fn resolve(runtime: &JobRuntime, uses: &ActionRef) -> Result<Resolved, String> {
+    match uses {
+        ActionRef::Local(path) => load_local(runtime, path).await.map(Resolved::Action),
+        ActionRef::Remote { repository, path, .. } if path.is_empty() && is_checkout(repository) => {
+            Ok(Resolved::CheckedOut)
+        }
+        ActionRef::Remote { repository, path, git_ref } => {
+            let separator = if path.is_empty() { "" } else { "/" };
+            Err(format!(
+                "Unable to resolve action '{repository}{separator}{path}@{git_ref}': this version of gantry runs \
+                 local actions ('./path') only"
+            ))
+        }
+        ActionRef::Docker(image) => Err(format!(
+            "The action 'docker://{image}' needs a container engine, and this job runs on the host"
+        )),
+    }
+}
+
+fn is_checkout(repository: &str) -> bool {
+    let path = repository.rsplit_once("://").map_or(repository, |(_, rest)| rest);
+    let mut parts = path.rsplit('/');
+    let name = parts.next().unwrap_or_default();
+    let owner = parts.next().unwrap_or_default();
+    owner.eq_ignore_ascii_case("actions") && name.eq_ignore_ascii_case("checkout")
+}
+
+async fn load_local(runtime: &JobRuntime, path: &str) -> Result<Arc<LoadedAction>, String> {
+    let workspace = &runtime.sandbox.layout().workspace;
+    let relative = path.replace('\\', "/");
+    let relative = relative.trim_start_matches("./").trim_end_matches('/');
+    let directory =
+        if relative.is_empty() || relative == "." { workspace.clone() } else { format!("{workspace}/{relative}") };
+    let metadata = read_metadata(runtime, &directory, path).await?;
+    Ok(Arc::new(LoadedAction { metadata, directory, repository: None, git_ref: None }))
+}
+
+async fn read_metadata(runtime: &JobRuntime, directory: &str, shown: &str) -> Result<Action, String> {
+    for name in ["action.yml", "action.yaml"] {
+        let path = format!("{directory}/{name}");
+        let content = runtime.sandbox.read_file(&path, METADATA_LIMIT).await;
+        let Some(content) = content.map_err(|error| format!("{shown}/{name}: {error}"))? else { continue };
+        let file = format!("{}/{name}", shown.trim_end_matches('/'));
+        return Action::parse(&file, &String::from_utf8_lossy(&content)).map_err(|diagnostics| {
+            diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+        });
+    }
+    Err(format!(
+        "Can't find 'action.yml', 'action.yaml' or 'Dockerfile' under '{directory}'. \
+         Did you forget to run actions/checkout before running your local action?"
+    ))
+}

@@ -1,0 +1,65 @@
+//! JavaScript actions.
+
+use std::sync::Arc;
+
+use super::Session;
+use super::action::ActionCall;
+use super::environment::Layers;
+use super::file_commands::FileCommands;
+use super::process::Ended;
+use super::script::Concluded;
+use super::session::Done;
+use super::step::Prepared;
+use crate::backend::Command;
+use crate::chain::Chain;
+use crate::job::{Frame, PostStep};
+use crate::model::{NodeRuns, Runs};
+use crate::plan::Conclusion;
+
+impl Session<'_> {
+    /// Runs `main` of a JavaScript action; its clean-up is registered as soon as it starts.
+    pub async fn node_main(&mut self, prepared: &Prepared<'_>, mut call: ActionCall, node: &NodeRuns) -> Done {
+        let concluded = match self.node(&call, prepared.frame, &node.main).await {
+            Ok(concluded) => concluded,
+            Err(message) => return self.refuse(&message),
+        };
+        Arc::make_mut(&mut call.state).extend(concluded.state);
+        if node.post.is_some() {
+            self.posts.push(PostStep {
+                index: self.index,
+                name: format!("Post {}", prepared.name),
+                condition: node.post_if.clone(),
+                frame: prepared.frame.clone(),
+                call,
+            });
+        }
+        concluded.done
+    }
+
+    /// Runs `post` of a JavaScript action with the inputs and the state of its main part.
+    pub async fn node_post(&mut self, post: &PostStep) -> Conclusion {
+        let Runs::Node(NodeRuns { post: Some(script), .. }) = &post.call.action.metadata.runs else {
+            return Conclusion::Success;
+        };
+        match self.node(&post.call, &post.frame, script).await {
+            Ok(concluded) => concluded.done.outcome,
+            Err(message) => self.refuse(&message).outcome,
+        }
+    }
+
+    async fn node(&mut self, call: &ActionCall, frame: &Frame, script: &str) -> Result<Concluded, String> {
+        let files = FileCommands::create(self.runtime, &call.identity).await.map_err(|error| Chain(&error).to_string())?;
+        let inputs = call.input_variables();
+        let state = call.state_variables();
+        let layers = Layers { step: &call.env, state: &state, inputs: &inputs, ..Layers::default() };
+        let env = self.environment_of(frame, &call.identity, &layers, &files);
+        let Some(program) = self.find_program("node", &env).await else {
+            return Err("This action runs on Node.js, and there is no 'node' in PATH".to_owned());
+        };
+        let path = format!("{}/{}", call.action.directory, script.trim_start_matches("./"));
+        let cwd = self.runtime.sandbox.layout().workspace.clone();
+        let command = Command { argv: vec![program, path], env, cwd };
+        let (ended, effects): (Ended, _) = self.process(command).await.map_err(|error| Chain(&error).to_string())?;
+        Ok(self.conclude(&ended, effects, files).await)
+    }
+}

@@ -1,0 +1,112 @@
+//! What a top-level step carries through everything that runs in it.
+
+use indexmap::IndexMap;
+use tokio::time::Instant;
+
+use super::JobRuntime;
+use super::evaluate::Evaluator;
+use super::log::StepLog;
+use super::stop::{Stop, StopSignal};
+use crate::expr::Object;
+use crate::job::{Frame, JobView, PostStep, Status, StepIdentity, StepReport, Work};
+use crate::model::Condition;
+use crate::plan::Conclusion;
+
+/// A top-level step while it runs, with all that runs in it.
+pub(super) struct Session<'a> {
+    pub runtime: &'a JobRuntime,
+    /// The place of the top-level step in the job.
+    pub index: usize,
+    /// The job as the steps so far have left it.
+    pub view: JobView,
+    pub log: StepLog,
+    pub stop: StopSignal,
+    /// The clean-ups that actions have asked for, in the order in which they started.
+    pub posts: Vec<PostStep>,
+    /// The steps that are being run, outermost first.
+    pub guards: Vec<Guard>,
+}
+
+/// A step that is being run: what decides whether it goes on when the job is cancelled, and when it must end.
+pub(super) struct Guard {
+    pub condition: Condition,
+    pub frame: Frame,
+    pub identity: StepIdentity,
+    pub env: Object,
+    pub deadline: Option<Instant>,
+}
+
+/// How a step ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Done {
+    pub outcome: Conclusion,
+    pub conclusion: Conclusion,
+    pub outputs: IndexMap<String, String>,
+}
+
+impl Done {
+    /// A step that ended without outputs and whose end is not tolerated.
+    pub fn plain(outcome: Conclusion) -> Self {
+        Self { outcome, conclusion: outcome, outputs: IndexMap::new() }
+    }
+}
+
+impl<'a> Session<'a> {
+    pub fn open(
+        runtime: &'a JobRuntime,
+        index: usize,
+        work: &Work,
+        view: JobView,
+        stop: StopSignal,
+    ) -> Self {
+        // Rows of a clean-up stand behind all steps.
+        let step = matches!(work, Work::Main).then_some(index);
+        let log = StepLog::open(runtime, step);
+        Self { runtime, index, view, log, stop, posts: Vec::new(), guards: Vec::new() }
+    }
+
+    pub async fn close(mut self, done: Done) -> StepReport {
+        self.log.finish().await;
+        self.runtime.collect_leaks(&mut self.log);
+        self.log.finished(done.outcome, done.conclusion).await;
+        StepReport {
+            index: self.index,
+            outcome: done.outcome,
+            conclusion: done.conclusion,
+            outputs: done.outputs,
+            env: self.view.env,
+            path: self.view.path,
+            posts: self.posts,
+        }
+    }
+
+    /// Takes note of a cancel that has come since the last step began.
+    pub fn refresh_status(&mut self) {
+        if self.stop.level() >= Stop::Cancel {
+            self.view.status = Status::Cancelled;
+        }
+    }
+
+    /// The earliest moment at which a step that is being run must end.
+    pub fn deadline(&self) -> Option<Instant> {
+        self.guards.iter().filter_map(|guard| guard.deadline).min()
+    }
+
+    /// Tells whether every step that is being run still holds its condition now that the job is cancelled.
+    pub async fn survives_cancel(&mut self) -> bool {
+        self.view.status = Status::Cancelled;
+        for guard in &self.guards {
+            let evaluator = Evaluator {
+                runtime: self.runtime,
+                view: &self.view,
+                frame: &guard.frame,
+                identity: &guard.identity,
+            };
+            let holds = evaluator.condition(&guard.condition, guard.env.clone(), Status::Cancelled).await;
+            if !holds.unwrap_or(false) {
+                return false;
+            }
+        }
+        true
+    }
+}

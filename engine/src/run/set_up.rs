@@ -1,0 +1,158 @@
+//! What happens before a job's first step: masks, contexts, the event file, the job's environment.
+
+use std::sync::Arc;
+
+use super::log::StepLog;
+use super::{EntrySender, JobRuntime, Settings};
+use crate::backend::{Layout, Sandbox};
+use crate::chain::Chain;
+use crate::clock::Clock;
+use crate::expr::{Object, Value};
+use crate::job::{Machine, evaluate_setup};
+use crate::mask::Masks;
+use crate::plan::JobPlan;
+
+/// Secrets that switch debug output on; their values are words like `true` and are not masked.
+const DEBUG_SWITCHES: [&str; 2] = ["ACTIONS_STEP_DEBUG", "ACTIONS_RUNNER_DEBUG"];
+
+/// What [`set_up`] starts from.
+pub struct SetUp {
+    /// The job.
+    pub plan: JobPlan,
+    /// Where it runs.
+    pub sandbox: Arc<dyn Sandbox>,
+    /// Where its entries go.
+    pub entries: EntrySender,
+    /// The time of rows.
+    pub clock: Clock,
+    /// What the operator or the command line has decided.
+    pub settings: Settings,
+    /// `runner.name`.
+    pub runner_name: String,
+}
+
+/// Prepares a job: afterwards its steps can run.
+///
+/// Without a machine the job cannot run: the reasons are in its log already, and it only remains to wind it up.
+pub async fn set_up(request: SetUp) -> (Arc<JobRuntime>, JobPlan, Option<Machine>) {
+    let SetUp { mut plan, sandbox, entries, clock, settings, runner_name } = request;
+    let masks = Masks::default();
+    let mut runtime = JobRuntime::new(sandbox, masks, entries, clock, settings);
+    runtime.settings.step_debug |= is_switched_on(&plan, "ACTIONS_STEP_DEBUG");
+    let runtime = Arc::new(runtime);
+    let mut log = StepLog::open(&runtime, None);
+    add_secrets(&runtime, &plan, &mut log);
+    announce(&mut log, &plan, &runner_name);
+
+    let layout = runtime.sandbox.layout().clone();
+    complete_github(&mut plan, &layout);
+    let runner = Arc::new(runner_context(&runtime, &layout, &runner_name));
+    let machine = prepare(&runtime, &plan, &layout, runner, &mut log).await;
+    log.finish().await;
+    (runtime, plan, machine)
+}
+
+async fn prepare(
+    runtime: &JobRuntime,
+    plan: &JobPlan,
+    layout: &Layout,
+    runner: Arc<Object>,
+    log: &mut StepLog,
+) -> Option<Machine> {
+    let event = plan.contexts.github.get("event").map_or_else(|| "{}".to_owned(), Value::to_json);
+    let path = event_path(layout);
+    if let Err(error) = runtime.sandbox.write_file(&path, event.as_bytes()).await {
+        log.error(Chain(&error));
+        return None;
+    }
+    match evaluate_setup(plan) {
+        Ok(setup) => Some(Machine::new(plan, setup, runner, Arc::new(job_context(plan)))),
+        Err(diagnostics) => {
+            for diagnostic in diagnostics {
+                log.error(diagnostic);
+            }
+            None
+        }
+    }
+}
+
+fn is_switched_on(plan: &JobPlan, name: &str) -> bool {
+    let contexts = &plan.contexts;
+    [&contexts.secrets, &contexts.vars]
+        .iter()
+        .any(|context| context.get(name).is_some_and(|value| value.to_text() == "true"))
+}
+
+fn add_secrets(runtime: &JobRuntime, plan: &JobPlan, log: &mut StepLog) {
+    for (name, value) in plan.contexts.secrets.iter() {
+        if DEBUG_SWITCHES.iter().any(|switch| switch.eq_ignore_ascii_case(name)) {
+            continue;
+        }
+        if let Err(refusal) = runtime.masks.add_secret(name, &value.to_text()) {
+            log.line(format_args!("##[warning]{refusal}"));
+        }
+    }
+}
+
+fn announce(log: &mut StepLog, plan: &JobPlan, runner_name: &str) {
+    log.line("##[group]Set up job");
+    log.line(format_args!("Current runner version: '{}'", env!("CARGO_PKG_VERSION")));
+    log.line(format_args!("Runner name: '{runner_name}'"));
+    log.line("Secret source: Actions");
+    log.line("Prepare workflow directory");
+    log.line(format_args!("Complete job name: {}", plan.name));
+    log.line("##[endgroup]");
+}
+
+fn event_path(layout: &Layout) -> String {
+    format!("{}/event.json", layout.workflow)
+}
+
+/// Adds what is known of `github` only now that the job has its place.
+fn complete_github(plan: &mut JobPlan, layout: &Layout) {
+    let github = Arc::make_mut(&mut plan.contexts.github);
+    github.insert("workspace", Value::from(layout.workspace.as_str()));
+    github.insert("event_path", Value::from(event_path(layout).as_str()));
+    github.insert("job", Value::from(plan.job.id.as_str()));
+    if let Some(token) = plan.contexts.secrets.get("GITHUB_TOKEN") {
+        github.insert("token", token.clone());
+    }
+}
+
+fn runner_context(runtime: &JobRuntime, layout: &Layout, name: &str) -> Object {
+    let mut runner = Object::new();
+    for (key, value) in [
+        ("name", name),
+        ("os", layout.os),
+        ("arch", layout.arch),
+        ("temp", &layout.temp),
+        ("tool_cache", &layout.tool_cache),
+        ("environment", "self-hosted"),
+        ("workspace", &layout.runner_workspace),
+    ] {
+        runner.insert(key, Value::from(value));
+    }
+    if runtime.settings.step_debug {
+        runner.insert("debug", Value::from("1"));
+    }
+    runner
+}
+
+/// `job` without its status: on the host there is neither a container nor a service.
+fn job_context(plan: &JobPlan) -> Object {
+    let github = &plan.contexts.github;
+    let mut job = Object::new();
+    job.insert("container", Value::from(Object::new()));
+    job.insert("services", Value::from(Object::new()));
+    for (key, source) in [
+        ("workflow_ref", "workflow_ref"),
+        ("workflow_sha", "workflow_sha"),
+        ("workflow_repository", "repository"),
+    ] {
+        if let Some(value) = github.get(source) {
+            job.insert(key, value.clone());
+        }
+    }
+    job.insert("workflow_file_path", Value::from(&*plan.workflow.file));
+    job
+}

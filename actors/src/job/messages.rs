@@ -1,0 +1,39 @@
+//! What a job is told.
+
+use actix::Message;
+use gantry_protocols::forge::{Conclusion, TaskId};
+
+/// Run the claimed job to its end.
+#[derive(Message)]
+#[rtype(result = "JobEnded")]
+pub struct RunJob;
+
+/// The reply to [`RunJob`].
+#[derive(Debug, Clone, Copy)]
+pub struct JobEnded {
+    /// The task.
+    pub task: TaskId,
+    /// How the job ended.
+    pub conclusion: Conclusion,
+}
+
+/// Cancel the job: its `always()` and clean-up steps still run, for a bounded time.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct CancelJob(pub CancelReason);
+
+/// Kill the job's processes and report it.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct KillJob;
+
+/// Why a job is cancelled; only a stronger reason changes anything.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum CancelReason {
+    /// The forge asked for it.
+    Requested,
+    /// The job ran out of time.
+    Timeout,
+    /// The runner shuts down.
+    Shutdown,
+}

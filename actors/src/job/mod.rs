@@ -1,0 +1,71 @@
+//! The job actor.
+//!
+//! # Owns
+//! One claimed task: its phase, its steps' order, its time-outs, its conclusion.
+//! # Receives
+//! [`RunJob`] once, [`CancelJob`] and [`KillJob`] any number of times.
+//! # Emits
+//! [`RunStep`] and [`StopStep`] to its step, [`CloseLog`] to its log stream, `complete` to the forge; in this order:
+//! the final state is sent once every row is acknowledged.
+//! # Ends when
+//! The forge has acknowledged the conclusion.
+
+pub mod intake;
+mod messages;
+mod shell;
+mod state;
+
+use std::sync::Arc;
+
+pub use messages::{CancelJob, CancelReason, JobEnded, KillJob, RunJob};
+pub use shell::Job;
+
+use futures::future::BoxFuture;
+use gantry_engine::backend::Sandbox;
+use gantry_engine::clock::Clock;
+use gantry_engine::plan::{Conclusion, JobPlan};
+use gantry_engine::run::Settings;
+use gantry_protocols::forge::{self, Claim, Forge};
+
+use intake::Intake;
+
+/// Makes the sandbox that a job runs in.
+pub trait Sandboxes: Send + Sync {
+    /// Makes a fresh sandbox for the job; the text of an error is for the workflow's author.
+    fn create<'a>(&'a self, plan: &'a JobPlan) -> BoxFuture<'a, Result<Arc<dyn Sandbox>, String>>;
+}
+
+/// What every job of a runner is given.
+#[derive(Clone)]
+pub struct JobContext {
+    /// The forge that the job was claimed from.
+    pub forge: Arc<dyn Forge>,
+    /// Turns the claim into a plan.
+    pub intake: Arc<dyn Intake>,
+    /// Makes its sandbox.
+    pub sandboxes: Arc<dyn Sandboxes>,
+    /// The time of its rows.
+    pub clock: Clock,
+    /// What the operator or the command line has decided.
+    pub settings: Settings,
+    /// `runner.name`
+    pub runner_name: String,
+}
+
+/// A claim with what is needed to run it.
+pub struct JobSpec {
+    /// The claim.
+    pub claim: Claim,
+    /// What every job of the runner is given.
+    pub context: JobContext,
+}
+
+/// The wire's word for a conclusion.
+pub(crate) fn wire_conclusion(conclusion: Conclusion) -> forge::Conclusion {
+    match conclusion {
+        Conclusion::Success => forge::Conclusion::Success,
+        Conclusion::Failure => forge::Conclusion::Failure,
+        Conclusion::Cancelled => forge::Conclusion::Cancelled,
+        Conclusion::Skipped => forge::Conclusion::Skipped,
+    }
+}

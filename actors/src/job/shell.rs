@@ -1,0 +1,316 @@
+//! The shell around a job's machine.
+
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use actix::{
+    Actor, ActorContext, ActorFutureExt, Addr, AsyncContext, Context, Handler, ResponseFuture, WrapFuture,
+};
+use gantry_engine::job::{Machine, StepPlan};
+use gantry_engine::plan::{Conclusion, JobPlan};
+use gantry_engine::run::{Entry, JobRuntime, Rows, SetUp, Stop, set_up, wind_up};
+use gantry_protocols::forge::{Report, Retry, TaskId};
+use indexmap::IndexMap;
+use tokio::sync::{mpsc, oneshot};
+
+use super::messages::{CancelJob, CancelReason, JobEnded, KillJob, RunJob};
+use super::state::{Effect, Limits, State};
+use super::{JobSpec, wire_conclusion};
+use crate::log_stream::{CloseLog, LogStream};
+use crate::mailbox::{answer, tell};
+use crate::step::{RunStep, Step, StopStep};
+
+/// How many entries may wait between a job and its log stream: each is at most a few hundred kilobytes of rows.
+const ENTRY_BUFFER: usize = 16;
+/// The longest pause between two tries to report a conclusion.
+const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+
+/// A job that was set up, or could not be.
+struct Prepared {
+    runtime: Option<Arc<JobRuntime>>,
+    plan: Option<JobPlan>,
+    machine: Option<Machine>,
+}
+
+/// One claimed job.
+pub struct Job {
+    spec: JobSpec,
+    state: State,
+    entries: Option<mpsc::Sender<Entry>>,
+    log: Option<Addr<LogStream>>,
+    step: Option<Addr<Step>>,
+    runtime: Option<Arc<JobRuntime>>,
+    plan: Option<JobPlan>,
+    started: SystemTime,
+    reply: Option<oneshot::Sender<Conclusion>>,
+}
+
+impl Actor for Job {
+    type Context = Context<Self>;
+}
+
+impl Job {
+    /// Starts the actor; it waits for [`RunJob`].
+    pub fn start_new(spec: JobSpec) -> Addr<Self> {
+        let started = spec.context.clock.now();
+        Self {
+            spec,
+            state: State::new(),
+            entries: None,
+            log: None,
+            step: None,
+            runtime: None,
+            plan: None,
+            started,
+            reply: None,
+        }
+        .start()
+    }
+
+    fn task(&self) -> TaskId {
+        self.spec.claim.task
+    }
+
+    fn apply(&mut self, effects: Vec<Effect>, context: &mut Context<Self>) {
+        for effect in effects {
+            match effect {
+                Effect::Prepare => self.prepare(context),
+                Effect::ArmTimeout(after) => {
+                    context.run_later(after, |job, context| job.cancel(CancelReason::Timeout, context));
+                }
+                Effect::ArmKill(after) => {
+                    context.run_later(after, |job, context| job.kill(context));
+                }
+                Effect::RunStep(plan) => self.run_step(*plan, context),
+                Effect::StopStep(stop) => self.stop_step(stop),
+                Effect::Log(row) => self.log_row(row, context),
+                Effect::WindUp => self.wind_up(context),
+                Effect::CloseLog => self.close_log(context),
+                Effect::Complete(conclusion, outputs) => self.complete(conclusion, outputs, context),
+                Effect::Reply(conclusion) => self.finish(conclusion, context),
+            }
+        }
+    }
+
+    fn prepare(&mut self, context: &mut Context<Self>) {
+        let (sender, receiver) = mpsc::channel(ENTRY_BUFFER);
+        self.entries = Some(sender.clone());
+        let own = context.address().downgrade().recipient();
+        self.log = Some(LogStream::start_new(self.task(), self.spec.context.forge.clone(), receiver, own));
+        self.watch_for_cancel(context);
+        let shared = self.spec.context.clone();
+        let claim = self.spec.claim.clone();
+        let work = tokio::spawn(async move { prepare(shared, claim, sender).await });
+        context.spawn(work.into_actor(self).map(|joined, job, context| match joined {
+            Ok(prepared) => job.on_prepared(prepared, context),
+            Err(panic) => {
+                job.log_row(format!("##[error]runner bug, please report it: {panic}"), context);
+                job.on_prepared(Prepared { runtime: None, plan: None, machine: None }, context);
+            }
+        }));
+    }
+
+    /// Forges that can push say that a job is to be cancelled without being asked.
+    fn watch_for_cancel(&self, context: &mut Context<Self>) {
+        let (forge, task) = (self.spec.context.forge.clone(), self.task());
+        let watch = async move { forge.cancelled(task).await };
+        context.spawn(watch.into_actor(self).map(|(), job, context| job.cancel(CancelReason::Requested, context)));
+    }
+
+    fn on_prepared(&mut self, prepared: Prepared, context: &mut Context<Self>) {
+        let limits = prepared.plan.as_ref().map_or(
+            Limits { timeout: None, cancel_timeout: Duration::from_secs(300) },
+            |plan| Limits { timeout: plan.timeout, cancel_timeout: plan.cancel_timeout },
+        );
+        self.runtime = prepared.runtime;
+        self.plan = prepared.plan;
+        let effects = self.state.on_prepared(prepared.machine, limits);
+        self.apply(effects, context);
+    }
+
+    fn run_step(&mut self, plan: StepPlan, context: &mut Context<Self>) {
+        let Some(runtime) = self.runtime.clone() else { return };
+        let step = Step::start_new();
+        self.step = Some(step.clone());
+        let ask = step.send(RunStep { runtime, plan });
+        context.spawn(ask.into_actor(self).map(|answer, job, context| {
+            job.step = None;
+            let ended = answer.unwrap_or_else(|error| Err(error.to_string()));
+            let effects = job.state.on_step_ended(ended);
+            job.apply(effects, context);
+        }));
+    }
+
+    fn stop_step(&self, stop: Stop) {
+        if let Some(step) = &self.step {
+            tell(step, StopStep(stop));
+        }
+    }
+
+    /// Writes a row of the runner's own; it belongs to no step.
+    fn log_row(&mut self, row: String, context: &mut Context<Self>) {
+        let Some(entries) = self.entries.clone() else { return };
+        let rows = Rows::of_lines(self.spec.context.clock.now(), None, &row);
+        let send = async move { entries.send(Entry::Rows(rows)).await };
+        context.spawn(send.into_actor(self).map(|sent, job, _| {
+            if sent.is_err() {
+                tracing::error!(task = %job.task(), "the job's log stream is gone; rows are lost");
+            }
+        }));
+    }
+
+    fn cancel(&mut self, reason: CancelReason, context: &mut Context<Self>) {
+        let effects = self.state.on_cancel(reason);
+        self.apply(effects, context);
+    }
+
+    fn kill(&mut self, context: &mut Context<Self>) {
+        let effects = self.state.on_kill();
+        self.apply(effects, context);
+    }
+
+    fn wind_up(&mut self, context: &mut Context<Self>) {
+        let (Some(runtime), Some(plan)) = (self.runtime.take(), self.plan.take()) else {
+            let effects = self.state.on_wound_up(Conclusion::Failure, IndexMap::new());
+            self.apply(effects, context);
+            return;
+        };
+        let machine = self.state.take_machine();
+        let work = tokio::spawn(async move { wind_up(&runtime, &plan, machine.as_ref()).await });
+        context.spawn(work.into_actor(self).map(|joined, job, context| {
+            let (conclusion, outputs) = match joined {
+                Ok(wound) => (wound.conclusion, wound.outputs),
+                Err(panic) => {
+                    job.log_row(format!("##[error]runner bug, please report it: {panic}"), context);
+                    (Conclusion::Failure, IndexMap::new())
+                }
+            };
+            let effects = job.state.on_wound_up(conclusion, outputs);
+            job.apply(effects, context);
+        }));
+    }
+
+    fn close_log(&mut self, context: &mut Context<Self>) {
+        // The stream ends once nobody can write to it any more.
+        self.entries = None;
+        let Some(log) = self.log.take() else { return };
+        // The address is held until the answer: an actor without one ends before its work is done.
+        let close = async move { log.send(CloseLog).await };
+        context.spawn(close.into_actor(self).map(|answer, job, context| {
+            if let Err(error) = answer {
+                tracing::debug!(%error, "the log stream has ended by itself: everything is delivered");
+            }
+            let effects = job.state.on_log_closed();
+            job.apply(effects, context);
+        }));
+    }
+
+    fn complete(&self, conclusion: Conclusion, outputs: IndexMap<String, String>, context: &mut Context<Self>) {
+        let clock = self.spec.context.clock;
+        let report = Report {
+            task: self.task(),
+            conclusion: wire_conclusion(conclusion),
+            outputs: outputs.into_iter().collect(),
+            started: self.started,
+            stopped: clock.now(),
+        };
+        let forge = self.spec.context.forge.clone();
+        let report = async move {
+            let mut pause = Duration::from_millis(250);
+            while let Err(error) = forge.complete(report.clone()).await {
+                match error.retry() {
+                    Retry::Never | Retry::Unregistered => return Err(error),
+                    Retry::After(wanted) => tokio::time::sleep(wanted).await,
+                    Retry::Later => {
+                        tokio::time::sleep(pause).await;
+                        pause = (pause * 2).min(LONGEST_PAUSE);
+                    }
+                }
+            }
+            Ok(())
+        };
+        context.spawn(report.into_actor(self).map(|answer, job, context| {
+            if let Err(error) = answer {
+                tracing::error!(task = %job.task(), %error, "the forge does not take the job's conclusion");
+            }
+            let effects = job.state.on_completed();
+            job.apply(effects, context);
+        }));
+    }
+
+    fn finish(&mut self, conclusion: Conclusion, context: &mut Context<Self>) {
+        if let Some(reply) = self.reply.take() {
+            answer(reply, conclusion);
+        }
+        context.stop();
+    }
+}
+
+/// Plans the job, makes its sandbox and sets it up; what goes wrong is in the job's log.
+async fn prepare(shared: super::JobContext, claim: gantry_protocols::forge::Claim, entries: mpsc::Sender<Entry>) -> Prepared {
+    let plan = match shared.intake.plan(&claim) {
+        Ok(plan) => plan,
+        Err(error) => {
+            refuse(&shared, &entries, &error.to_string()).await;
+            return Prepared { runtime: None, plan: None, machine: None };
+        }
+    };
+    let sandbox = match shared.sandboxes.create(&plan).await {
+        Ok(sandbox) => sandbox,
+        Err(reason) => {
+            refuse(&shared, &entries, &reason).await;
+            return Prepared { runtime: None, plan: None, machine: None };
+        }
+    };
+    let request = SetUp {
+        plan,
+        sandbox,
+        entries,
+        clock: shared.clock,
+        settings: shared.settings,
+        runner_name: shared.runner_name,
+    };
+    let (runtime, plan, machine) = set_up(request).await;
+    Prepared { runtime: Some(runtime), plan: Some(plan), machine }
+}
+
+async fn refuse(shared: &super::JobContext, entries: &mpsc::Sender<Entry>, reason: &str) {
+    let lines: String = reason.lines().map(|line| format!("##[error]{line}\n")).collect();
+    let rows = Rows::of_lines(shared.clock.now(), None, &lines);
+    if entries.send(Entry::Rows(rows)).await.is_err() {
+        tracing::error!(reason, "the job's log stream is gone; rows are lost");
+    }
+}
+
+impl Handler<RunJob> for Job {
+    type Result = ResponseFuture<JobEnded>;
+
+    fn handle(&mut self, RunJob: RunJob, context: &mut Self::Context) -> Self::Result {
+        let (sender, receiver) = oneshot::channel();
+        self.reply = Some(sender);
+        let effects = self.state.on_run();
+        self.apply(effects, context);
+        let task = self.task();
+        Box::pin(async move {
+            // A job that died without a word has failed.
+            let conclusion = receiver.await.unwrap_or(Conclusion::Failure);
+            JobEnded { task, conclusion: wire_conclusion(conclusion) }
+        })
+    }
+}
+
+impl Handler<CancelJob> for Job {
+    type Result = ();
+
+    fn handle(&mut self, CancelJob(reason): CancelJob, context: &mut Self::Context) {
+        self.cancel(reason, context);
+    }
+}
+
+impl Handler<KillJob> for Job {
+    type Result = ();
+
+    fn handle(&mut self, KillJob: KillJob, context: &mut Self::Context) {
+        self.kill(context);
+    }
+}

@@ -1,0 +1,45 @@
+//! Host sandboxes for local runs: each job works on a copy of the user's tree.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
+use gantry_engine::backend::Sandbox;
+use gantry_engine::backend::host::{HostOptions, HostSandbox};
+use gantry_engine::chain::Chain;
+use gantry_engine::expr::Value;
+use gantry_engine::plan::JobPlan;
+
+use crate::job::Sandboxes;
+
+/// Makes a host sandbox for every job.
+#[derive(Debug, Clone)]
+pub struct HostSandboxes {
+    /// Where the directories of jobs are made.
+    pub root: PathBuf,
+    /// The tree that is copied into each workspace; it is never written to.
+    pub source: PathBuf,
+    /// Where tools are kept from one job to the next.
+    pub tool_cache: PathBuf,
+    /// More variables of this process's environment that jobs get; a name may end in `*`.
+    pub allowed_environment: Vec<String>,
+}
+
+impl Sandboxes for HostSandboxes {
+    fn create<'a>(&'a self, plan: &'a JobPlan) -> BoxFuture<'a, Result<Arc<dyn Sandbox>, String>> {
+        let repository = plan.contexts.github.get("repository").map(Value::to_text).unwrap_or_default();
+        let options = HostOptions {
+            root: self.root.clone(),
+            key: plan.key.clone(),
+            repository: repository.into_owned(),
+            source: Some(self.source.clone()),
+            copy_ignored: false,
+            tool_cache: self.tool_cache.clone(),
+            allowed_environment: self.allowed_environment.clone(),
+        };
+        Box::pin(async move {
+            let sandbox = HostSandbox::create(options).await.map_err(|error| Chain(&error).to_string())?;
+            Ok(Arc::new(sandbox) as Arc<dyn Sandbox>)
+        })
+    }
+}

@@ -1,0 +1,94 @@
+//! The in-process forge behind `gantry exec`: the same runner, the same jobs, and no server.
+//!
+//! # Owns
+//! The runs of the chosen workflows, which decide what is ready; the forge hands that out and takes the conclusions.
+
+mod event;
+mod forge;
+mod host;
+mod state;
+
+use std::sync::Arc;
+
+pub use event::{Event, JobRef, RunRef};
+pub use host::HostSandboxes;
+use gantry_engine::clock::Clock;
+use gantry_engine::plan::Conclusion;
+use gantry_engine::plan::graph::Run;
+use gantry_engine::run::Settings;
+use tokio::sync::mpsc;
+
+use crate::job::intake::Prepared;
+use crate::job::{JobContext, Sandboxes};
+use crate::mailbox::tell;
+use crate::supervisor::{RequestStop, RunUntilDrained, StopLevel, Supervisor};
+use forge::LocalForge;
+
+/// A run that is checked and ready to start.
+pub struct PlannedRun {
+    /// What a person calls the workflow.
+    pub title: String,
+    /// The run.
+    pub run: Run,
+}
+
+/// What [`execute`] needs.
+pub struct Options {
+    /// The runs; they run at the same time.
+    pub runs: Vec<PlannedRun>,
+    /// How many jobs run at the same time.
+    pub capacity: usize,
+    /// Makes the sandbox of each job.
+    pub sandboxes: Arc<dyn Sandboxes>,
+    /// What the command line has decided.
+    pub settings: Settings,
+    /// `runner.name`
+    pub runner_name: String,
+}
+
+/// What a person asks of runs that are under way.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum StopRequest {
+    /// Cancel them as a forge does: clean-up still runs.
+    Cancel,
+    /// Kill them.
+    Kill,
+}
+
+/// Runs everything to its end and returns how each run ended.
+///
+/// Events go to `events`, which slows the jobs down when it is full; `stops` is read until it is closed.
+pub async fn execute(
+    options: Options,
+    events: mpsc::Sender<Event>,
+    mut stops: mpsc::Receiver<StopRequest>,
+) -> Vec<Conclusion> {
+    let Options { runs, capacity, sandboxes, settings, runner_name } = options;
+    let clock = Clock::start();
+    let intake = Arc::new(Prepared::default());
+    let forge = Arc::new(LocalForge::new(runs, intake.clone(), events, clock));
+    forge.start().await;
+    let context = JobContext { forge: forge.clone(), intake, sandboxes, clock, settings, runner_name };
+    let supervisor = Supervisor::start_new(context, capacity);
+    let run = supervisor.send(RunUntilDrained);
+    tokio::pin!(run);
+    let mut listening = true;
+    loop {
+        tokio::select! {
+            drained = &mut run => {
+                if let Err(error) = drained {
+                    tracing::error!(%error, "the supervisor has died");
+                }
+                return forge.conclusions();
+            }
+            stop = stops.recv(), if listening => match stop {
+                Some(StopRequest::Cancel) => forge.cancel().await,
+                Some(StopRequest::Kill) => {
+                    forge.cancel().await;
+                    tell(&supervisor, RequestStop(StopLevel::Killing));
+                }
+                None => listening = false,
+            },
+        }
+    }
+}

@@ -1,0 +1,170 @@
+//! Which jobs are ready, which run, and what their ends mean, without a clock and without a channel.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+use gantry_engine::plan::graph::{Effect as RunEffect, JobResult};
+use gantry_engine::plan::{Conclusion, JobPlan};
+use gantry_protocols::forge::TaskId;
+
+use super::{JobRef, PlannedRun, RunRef};
+
+/// What the forge is to do.
+#[derive(Debug)]
+#[must_use]
+pub enum Effect {
+    /// A job can be claimed.
+    Offer {
+        /// Its number.
+        task: TaskId,
+        /// Its plan.
+        plan: Box<JobPlan>,
+    },
+    /// A job that was claimed is to be cancelled.
+    Cancel(TaskId),
+    /// A job has ended that never ran.
+    Skipped {
+        /// The job.
+        job: JobRef,
+        /// How it ended.
+        conclusion: Conclusion,
+        /// Why.
+        reason: String,
+    },
+    /// A run has ended.
+    RunFinished(RunRef, Conclusion),
+}
+
+/// All runs of one `exec`.
+pub struct State {
+    runs: Vec<(RunRef, PlannedRun, Option<Conclusion>)>,
+    jobs: BTreeMap<TaskId, JobRef>,
+    offered: VecDeque<TaskId>,
+    next_task: i64,
+}
+
+impl State {
+    /// Nothing has started yet.
+    pub fn new(runs: Vec<PlannedRun>) -> Self {
+        let runs = runs
+            .into_iter()
+            .enumerate()
+            .map(|(index, planned)| {
+                let run = RunRef { index, title: Arc::from(planned.title.as_str()) };
+                (run, planned, None)
+            })
+            .collect();
+        Self { runs, jobs: BTreeMap::new(), offered: VecDeque::new(), next_task: 1 }
+    }
+
+    /// The runs by name.
+    pub fn run_refs(&self) -> Vec<RunRef> {
+        self.runs.iter().map(|(run, ..)| run.clone()).collect()
+    }
+
+    /// How each run ended; one that has not is cancelled.
+    pub fn conclusions(&self) -> Vec<Conclusion> {
+        self.runs.iter().map(|(.., conclusion)| conclusion.unwrap_or(Conclusion::Cancelled)).collect()
+    }
+
+    /// Tells whether every run has ended.
+    pub fn is_over(&self) -> bool {
+        self.runs.iter().all(|(.., conclusion)| conclusion.is_some())
+    }
+
+    /// The job behind a number.
+    pub fn job(&self, task: TaskId) -> Option<&JobRef> {
+        self.jobs.get(&task)
+    }
+
+    /// Starts all runs.
+    pub fn on_start(&mut self) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for index in 0..self.runs.len() {
+            let Some((_, planned, _)) = self.runs.get_mut(index) else { continue };
+            let started = planned.run.start();
+            self.translate(index, started, &mut effects);
+        }
+        effects
+    }
+
+    /// Hands out at most `capacity` jobs.
+    pub fn on_claim(&mut self, capacity: usize) -> Vec<TaskId> {
+        let count = capacity.min(self.offered.len());
+        self.offered.drain(..count).collect()
+    }
+
+    /// A claimed job has ended.
+    pub fn on_completed(&mut self, task: TaskId, result: JobResult) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        self.conclude(task, result, &mut effects);
+        effects
+    }
+
+    /// Somebody cancels all runs.
+    pub fn on_cancel(&mut self) -> Vec<Effect> {
+        let mut effects = Vec::new();
+        for index in 0..self.runs.len() {
+            let Some((_, planned, _)) = self.runs.get_mut(index) else { continue };
+            let cancelled = planned.run.on_cancel();
+            self.translate(index, cancelled, &mut effects);
+        }
+        effects
+    }
+
+    fn conclude(&mut self, task: TaskId, result: JobResult, effects: &mut Vec<Effect>) {
+        let Some(job) = self.jobs.remove(&task) else { return };
+        let index = job.run.index;
+        let Some((_, planned, _)) = self.runs.get_mut(index) else { return };
+        let finished = planned.run.on_job_finished(&job.key, result);
+        self.translate(index, finished, effects);
+    }
+
+    /// A queue takes the place of recursion: the end of an offered job that is cancelled may end others.
+    fn translate(&mut self, index: usize, run_effects: Vec<RunEffect>, effects: &mut Vec<Effect>) {
+        let mut queue = VecDeque::from(run_effects);
+        while let Some(effect) = queue.pop_front() {
+            let Some(run) = self.runs.get(index).map(|(run, ..)| run.clone()) else { return };
+            match effect {
+                RunEffect::Start(plan) => effects.push(self.offer(run, plan)),
+                RunEffect::Cancel { key, .. } => queue.extend(self.cancel(index, &key, effects)),
+                RunEffect::Concluded { key, name, conclusion, reason } => {
+                    let job = JobRef { run, key: Arc::from(key), name: Arc::from(name) };
+                    effects.push(Effect::Skipped { job, conclusion, reason });
+                }
+                RunEffect::Finished(conclusion) => {
+                    if let Some((.., slot)) = self.runs.get_mut(index) {
+                        *slot = Some(conclusion);
+                    }
+                    effects.push(Effect::RunFinished(run, conclusion));
+                }
+            }
+        }
+    }
+
+    fn offer(&mut self, run: RunRef, plan: Box<JobPlan>) -> Effect {
+        let task = TaskId(self.next_task);
+        self.next_task += 1;
+        let job = JobRef { run, key: Arc::from(plan.key.as_str()), name: Arc::from(plan.name.as_str()) };
+        self.jobs.insert(task, job);
+        self.offered.push_back(task);
+        Effect::Offer { task, plan }
+    }
+
+    /// Cancels a job: one that nobody has claimed ends at once.
+    fn cancel(&mut self, index: usize, key: &str, effects: &mut Vec<Effect>) -> Vec<RunEffect> {
+        let found = self.jobs.iter().find(|(_, job)| job.run.index == index && &*job.key == key);
+        let Some(task) = found.map(|(task, _)| *task) else { return Vec::new() };
+        if !self.offered.contains(&task) {
+            effects.push(Effect::Cancel(task));
+            return Vec::new();
+        }
+        self.offered.retain(|offered| *offered != task);
+        let Some(job) = self.jobs.remove(&task) else { return Vec::new() };
+        let reason = "it was cancelled before it started".to_owned();
+        effects.push(Effect::Skipped { job, conclusion: Conclusion::Cancelled, reason });
+        let Some((_, planned, _)) = self.runs.get_mut(index) else { return Vec::new() };
+        let result = JobResult { conclusion: Conclusion::Cancelled, outputs: indexmap::IndexMap::new() };
+        planned.run.on_job_finished(key, result)
+    }
+}

@@ -1,0 +1,36 @@
+//! What the supervisor is told.
+
+use actix::Message;
+
+/// Run jobs until there are no more, or until a stop has run its course.
+#[derive(Message)]
+#[rtype(result = "Drained")]
+pub struct RunUntilDrained;
+
+/// The reply to [`RunUntilDrained`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Drained {
+    /// The highest rung of the stop ladder that was reached.
+    pub level: StopLevel,
+    /// Whether the forge turned this runner away.
+    pub refused: bool,
+}
+
+/// Climb the stop ladder to at least this rung.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct RequestStop(pub StopLevel);
+
+/// The rungs of the stop ladder; the supervisor only climbs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub enum StopLevel {
+    /// Jobs are claimed and run.
+    #[default]
+    Running,
+    /// Nothing is claimed; running jobs go on.
+    Draining,
+    /// Running jobs are cancelled; their clean-up runs.
+    Cancelling,
+    /// Running jobs are killed.
+    Killing,
+}

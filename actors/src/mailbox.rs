@@ -21,13 +21,19 @@ where
         );
         return;
     }
-    #[expect(clippy::disallowed_methods, reason = "this is the wrapper that notices a closed receiver")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the wrapper that notices a closed receiver"
+    )]
     receiver.do_send(message);
 }
 
 /// Answers an ask; whoever asked may have gone away, which is not worth more than a note.
 pub(crate) fn answer<T>(reply: oneshot::Sender<T>, value: T) {
     if reply.send(value).is_err() {
-        tracing::debug!(reply = std::any::type_name::<T>(), "nobody waits for the answer any more");
+        tracing::debug!(
+            reply = std::any::type_name::<T>(),
+            "nobody waits for the answer any more"
+        );
     }
 }

@@ -10,7 +10,10 @@ use std::io;
 /// # Errors
 /// The runtime could not be started.
 pub fn block_on<T>(future: impl Future<Output = T>) -> io::Result<T> {
-    let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build()?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()?;
     // The system takes the runtime; a second one is never made, so building it cannot be observed to fail.
     let mut built = Some(runtime);
     let system = actix::System::with_tokio_rt(move || match built.take() {

@@ -8,8 +8,8 @@ use gantry_actors::engine::expr::{Object, Value};
 use gantry_actors::engine::model::Workflow;
 use gantry_actors::engine::plan::{JobContexts, JobPlan};
 use gantry_actors::engine::run::Settings;
-use gantry_actors::job::intake::Prepared;
 use gantry_actors::job::JobContext;
+use gantry_actors::job::intake::Prepared;
 use gantry_actors::local::HostSandboxes;
 use gantry_actors::protocols::forge::{Claim, Conclusion, TaskId};
 use gantry_actors::supervisor::{Drained, RequestStop, RunUntilDrained, StopLevel, Supervisor};
@@ -28,7 +28,11 @@ impl Bench {
     fn new(steps: &str, forge: ScriptedForge) -> Self {
         let intake = Arc::new(Prepared::default());
         intake.put(TASK, plan(steps));
-        Self { forge: Arc::new(forge), intake, directory: tempfile::tempdir().unwrap() }
+        Self {
+            forge: Arc::new(forge),
+            intake,
+            directory: tempfile::tempdir().unwrap(),
+        }
     }
 
     fn supervisor(&self) -> actix::Addr<Supervisor> {
@@ -57,7 +61,11 @@ impl Bench {
 
     /// The rows that the job's own commands printed.
     fn printed(&self, prefix: &str) -> Vec<String> {
-        self.forge.rows(TASK).into_iter().filter(|row| row.starts_with(prefix)).collect()
+        self.forge
+            .rows(TASK)
+            .into_iter()
+            .filter(|row| row.starts_with(prefix))
+            .collect()
     }
 }
 
@@ -66,7 +74,10 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn claim() -> Claim {
-    Claim { task: TASK, payload: Arc::from([]) }
+    Claim {
+        task: TASK,
+        payload: Arc::from([]),
+    }
 }
 
 fn plan(steps: &str) -> JobPlan {
@@ -80,7 +91,11 @@ fn plan(steps: &str) -> JobPlan {
         workflow,
         job,
         contexts: JobContexts {
-            github: Arc::new([("repository", Value::from("owner/repository"))].into_iter().collect()),
+            github: Arc::new(
+                [("repository", Value::from("owner/repository"))]
+                    .into_iter()
+                    .collect(),
+            ),
             inputs: empty.clone(),
             vars: empty.clone(),
             secrets: empty.clone(),
@@ -103,8 +118,17 @@ fn conclusion(bench: &Bench) -> Conclusion {
 
 #[test]
 fn a_job_runs_and_its_rows_come_before_its_report() {
-    let bench = Bench::new("      - run: seq -f 'row %g' 1 1000\n", ScriptedForge::new([claim()], []));
-    assert_eq!(bench.run(), Drained { level: StopLevel::Running, refused: false });
+    let bench = Bench::new(
+        "      - run: seq -f 'row %g' 1 1000\n",
+        ScriptedForge::new([claim()], []),
+    );
+    assert_eq!(
+        bench.run(),
+        Drained {
+            level: StopLevel::Running,
+            refused: false
+        }
+    );
     let want: Vec<String> = (1..=1000).map(|row| format!("row {row}")).collect();
     assert_eq!(bench.printed("row "), want);
     assert_eq!(conclusion(&bench), Conclusion::Success);
@@ -113,7 +137,10 @@ fn a_job_runs_and_its_rows_come_before_its_report() {
     let rows = bench.forge.rows(TASK);
     let first = usize::try_from(step.log_first.0).unwrap();
     let slice = &rows[first..first + usize::try_from(step.log_length).unwrap()];
-    assert!(slice.first().unwrap().starts_with("##[group]Run seq"), "{slice:?}");
+    assert!(
+        slice.first().unwrap().starts_with("##[group]Run seq"),
+        "{slice:?}"
+    );
     assert_eq!(slice.last().unwrap(), "row 1000");
 }
 
@@ -143,7 +170,10 @@ fn a_cancel_in_an_answer_ends_the_step_and_runs_the_clean_up() {
     assert_eq!(bench.printed("never"), [""; 0]);
     let slept = bench.forge.step(TASK, 1).unwrap();
     assert_eq!(slept.conclusion, Some(Conclusion::Cancelled));
-    assert_eq!(bench.forge.step(TASK, 2).unwrap().conclusion, Some(Conclusion::Skipped));
+    assert_eq!(
+        bench.forge.step(TASK, 2).unwrap().conclusion,
+        Some(Conclusion::Skipped)
+    );
 }
 
 #[test]
@@ -176,7 +206,13 @@ fn nothing_of_a_job_is_left_behind() {
     );
     bench.run();
     assert_eq!(conclusion(&bench), Conclusion::Success);
-    assert!(bench.printed("Terminate orphan process").len() == 1, "{:?}", bench.forge.rows(TASK));
-    let left = std::fs::read_dir(bench.directory.path().join("jobs")).unwrap().count();
+    assert!(
+        bench.printed("Terminate orphan process").len() == 1,
+        "{:?}",
+        bench.forge.rows(TASK)
+    );
+    let left = std::fs::read_dir(bench.directory.path().join("jobs"))
+        .unwrap()
+        .count();
     assert_eq!(left, 0);
 }

@@ -16,14 +16,23 @@ pub struct Clock {
 
 impl Clock {
     /// Starts a clock that shows the machine's time now.
-    #[expect(clippy::disallowed_methods, reason = "this is the clock that everything else is given")]
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "this is the clock that everything else is given"
+    )]
     pub fn start() -> Self {
-        Self { wall: SystemTime::now(), started: Instant::now() }
+        Self {
+            wall: SystemTime::now(),
+            started: Instant::now(),
+        }
     }
 
     /// Starts a clock that shows `wall` now.
     pub fn starting_at(wall: SystemTime) -> Self {
-        Self { wall, started: Instant::now() }
+        Self {
+            wall,
+            started: Instant::now(),
+        }
     }
 
     /// The time now.

@@ -35,7 +35,12 @@ impl Actor for Claimer {
 impl Claimer {
     /// Starts the actor; it asks for nothing until it is told to.
     pub fn start_new(forge: Arc<dyn Forge>) -> Addr<Self> {
-        Self { forge, state: State::default(), reply: None }.start()
+        Self {
+            forge,
+            state: State::default(),
+            reply: None,
+        }
+        .start()
     }
 
     fn apply(&mut self, effect: Effect, context: &mut Context<Self>) {

@@ -67,7 +67,9 @@ impl State {
     pub fn on_pause_over(&mut self) -> Option<Effect> {
         let due = self.waiting && !self.stopped;
         self.waiting = false;
-        due.then_some(Effect::Ask { capacity: self.capacity })
+        due.then_some(Effect::Ask {
+            capacity: self.capacity,
+        })
     }
 
     /// No more jobs are wanted.
@@ -80,7 +82,9 @@ impl State {
         if self.stopped {
             return Effect::Reply(Claimed::Ended);
         }
-        let pause = FIRST_PAUSE.saturating_mul(1 << self.streak.min(5)).min(LONGEST_PAUSE);
+        let pause = FIRST_PAUSE
+            .saturating_mul(1 << self.streak.min(5))
+            .min(LONGEST_PAUSE);
         self.streak = self.streak.saturating_add(1);
         self.waiting = true;
         Effect::AskAfter(wanted.unwrap_or(pause))
@@ -96,11 +100,17 @@ mod tests {
     use super::*;
 
     fn claim() -> Claim {
-        Claim { task: TaskId(1), payload: Arc::from([]) }
+        Claim {
+            task: TaskId(1),
+            payload: Arc::from([]),
+        }
     }
 
     fn unavailable() -> Error {
-        Error::Unavailable { operation: "claim", reason: "refused".to_owned() }
+        Error::Unavailable {
+            operation: "claim",
+            reason: "refused".to_owned(),
+        }
     }
 
     #[test]
@@ -109,12 +119,17 @@ mod tests {
         assert!(matches!(state.on_claim_jobs(1), Effect::Ask { capacity: 1 }));
         let mut pauses = Vec::new();
         for answer in [Ok(vec![]), Err(unavailable()), Ok(vec![])] {
-            let Effect::AskAfter(pause) = state.on_answered(answer) else { panic!("no pause") };
+            let Effect::AskAfter(pause) = state.on_answered(answer) else {
+                panic!("no pause")
+            };
             pauses.push(pause.as_secs());
             assert!(matches!(state.on_pause_over(), Some(Effect::Ask { capacity: 1 })));
         }
         assert_eq!(pauses, [2, 4, 5]);
-        assert!(matches!(state.on_answered(Ok(vec![claim()])), Effect::Reply(Claimed::Jobs(_))));
+        assert!(matches!(
+            state.on_answered(Ok(vec![claim()])),
+            Effect::Reply(Claimed::Jobs(_))
+        ));
         assert!(matches!(state.on_answered(Ok(vec![])), Effect::AskAfter(pause) if pause.as_secs() == 2));
     }
 
@@ -123,7 +138,10 @@ mod tests {
         let mut state = State::default();
         assert!(matches!(state.on_claim_jobs(1), Effect::Ask { .. }));
         assert!(state.on_stop().is_none());
-        assert!(matches!(state.on_answered(Ok(vec![claim()])), Effect::Reply(Claimed::Jobs(_))));
+        assert!(matches!(
+            state.on_answered(Ok(vec![claim()])),
+            Effect::Reply(Claimed::Jobs(_))
+        ));
         assert!(matches!(state.on_claim_jobs(1), Effect::Reply(Claimed::Ended)));
 
         let mut state = State::default();
@@ -136,8 +154,17 @@ mod tests {
     #[test]
     fn a_forge_that_refuses_is_not_asked_again() {
         let mut state = State::default();
-        let refused = Error::Refused { operation: "claim", reason: "unregistered runner".to_owned() };
-        assert!(matches!(state.on_answered(Err(refused)), Effect::Reply(Claimed::Refused(_))));
-        assert!(matches!(state.on_answered(Err(Error::Exhausted)), Effect::Reply(Claimed::Ended)));
+        let refused = Error::Refused {
+            operation: "claim",
+            reason: "unregistered runner".to_owned(),
+        };
+        assert!(matches!(
+            state.on_answered(Err(refused)),
+            Effect::Reply(Claimed::Refused(_))
+        ));
+        assert!(matches!(
+            state.on_answered(Err(Error::Exhausted)),
+            Effect::Reply(Claimed::Ended)
+        ));
     }
 }

@@ -32,7 +32,10 @@ pub struct Prepared {
 impl Prepared {
     /// Keeps the plan of a task until it is claimed.
     pub fn put(&self, task: TaskId, plan: JobPlan) {
-        self.plans.lock().unwrap_or_else(PoisonError::into_inner).insert(task, plan);
+        self.plans
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(task, plan);
     }
 }
 

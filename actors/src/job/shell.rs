@@ -96,7 +96,12 @@ impl Job {
         let (sender, receiver) = mpsc::channel(ENTRY_BUFFER);
         self.entries = Some(sender.clone());
         let own = context.address().downgrade().recipient();
-        self.log = Some(LogStream::start_new(self.task(), self.spec.context.forge.clone(), receiver, own));
+        self.log = Some(LogStream::start_new(
+            self.task(),
+            self.spec.context.forge.clone(),
+            receiver,
+            own,
+        ));
         self.watch_for_cancel(context);
         let shared = self.spec.context.clone();
         let claim = self.spec.claim.clone();
@@ -105,7 +110,14 @@ impl Job {
             Ok(prepared) => job.on_prepared(prepared, context),
             Err(panic) => {
                 job.log_row(format!("##[error]runner bug, please report it: {panic}"), context);
-                job.on_prepared(Prepared { runtime: None, plan: None, machine: None }, context);
+                job.on_prepared(
+                    Prepared {
+                        runtime: None,
+                        plan: None,
+                        machine: None,
+                    },
+                    context,
+                );
             }
         }));
     }
@@ -114,13 +126,23 @@ impl Job {
     fn watch_for_cancel(&self, context: &mut Context<Self>) {
         let (forge, task) = (self.spec.context.forge.clone(), self.task());
         let watch = async move { forge.cancelled(task).await };
-        context.spawn(watch.into_actor(self).map(|(), job, context| job.cancel(CancelReason::Requested, context)));
+        context.spawn(
+            watch
+                .into_actor(self)
+                .map(|(), job, context| job.cancel(CancelReason::Requested, context)),
+        );
     }
 
     fn on_prepared(&mut self, prepared: Prepared, context: &mut Context<Self>) {
         let limits = prepared.plan.as_ref().map_or(
-            Limits { timeout: None, cancel_timeout: Duration::from_secs(300) },
-            |plan| Limits { timeout: plan.timeout, cancel_timeout: plan.cancel_timeout },
+            Limits {
+                timeout: None,
+                cancel_timeout: Duration::from_secs(300),
+            },
+            |plan| Limits {
+                timeout: plan.timeout,
+                cancel_timeout: plan.cancel_timeout,
+            },
         );
         self.runtime = prepared.runtime;
         self.plan = prepared.plan;
@@ -129,7 +151,9 @@ impl Job {
     }
 
     fn run_step(&mut self, plan: StepPlan, context: &mut Context<Self>) {
-        let Some(runtime) = self.runtime.clone() else { return };
+        let Some(runtime) = self.runtime.clone() else {
+            return;
+        };
         let step = Step::start_new();
         self.step = Some(step.clone());
         let ask = step.send(RunStep { runtime, plan });
@@ -149,7 +173,9 @@ impl Job {
 
     /// Writes a row of the runner's own; it belongs to no step.
     fn log_row(&mut self, row: String, context: &mut Context<Self>) {
-        let Some(entries) = self.entries.clone() else { return };
+        let Some(entries) = self.entries.clone() else {
+            return;
+        };
         let rows = Rows::of_lines(self.spec.context.clock.now(), None, &row);
         let send = async move { entries.send(Entry::Rows(rows)).await };
         context.spawn(send.into_actor(self).map(|sent, job, _| {
@@ -205,7 +231,12 @@ impl Job {
         }));
     }
 
-    fn complete(&self, conclusion: Conclusion, outputs: IndexMap<String, String>, context: &mut Context<Self>) {
+    fn complete(
+        &self,
+        conclusion: Conclusion,
+        outputs: IndexMap<String, String>,
+        context: &mut Context<Self>,
+    ) {
         let clock = self.spec.context.clock;
         let report = Report {
             task: self.task(),
@@ -247,19 +278,31 @@ impl Job {
 }
 
 /// Plans the job, makes its sandbox and sets it up; what goes wrong is in the job's log.
-async fn prepare(shared: super::JobContext, claim: gantry_protocols::forge::Claim, entries: mpsc::Sender<Entry>) -> Prepared {
+async fn prepare(
+    shared: super::JobContext,
+    claim: gantry_protocols::forge::Claim,
+    entries: mpsc::Sender<Entry>,
+) -> Prepared {
     let plan = match shared.intake.plan(&claim) {
         Ok(plan) => plan,
         Err(error) => {
             refuse(&shared, &entries, &error.to_string()).await;
-            return Prepared { runtime: None, plan: None, machine: None };
+            return Prepared {
+                runtime: None,
+                plan: None,
+                machine: None,
+            };
         }
     };
     let sandbox = match shared.sandboxes.create(&plan).await {
         Ok(sandbox) => sandbox,
         Err(reason) => {
             refuse(&shared, &entries, &reason).await;
-            return Prepared { runtime: None, plan: None, machine: None };
+            return Prepared {
+                runtime: None,
+                plan: None,
+                machine: None,
+            };
         }
     };
     let request = SetUp {
@@ -271,7 +314,11 @@ async fn prepare(shared: super::JobContext, claim: gantry_protocols::forge::Clai
         runner_name: shared.runner_name,
     };
     let (runtime, plan, machine) = set_up(request).await;
-    Prepared { runtime: Some(runtime), plan: Some(plan), machine }
+    Prepared {
+        runtime: Some(runtime),
+        plan: Some(plan),
+        machine,
+    }
 }
 
 async fn refuse(shared: &super::JobContext, entries: &mpsc::Sender<Entry>, reason: &str) {
@@ -294,7 +341,10 @@ impl Handler<RunJob> for Job {
         Box::pin(async move {
             // A job that died without a word has failed.
             let conclusion = receiver.await.unwrap_or(Conclusion::Failure);
-            JobEnded { task, conclusion: wire_conclusion(conclusion) }
+            JobEnded {
+                task,
+                conclusion: wire_conclusion(conclusion),
+            }
         })
     }
 }

@@ -87,7 +87,10 @@ impl State {
         Self {
             phase: Phase::Waiting,
             machine: None,
-            limits: Limits { timeout: None, cancel_timeout: Duration::from_secs(300) },
+            limits: Limits {
+                timeout: None,
+                cancel_timeout: Duration::from_secs(300),
+            },
             work: None,
             cancelled: None,
             killed: false,
@@ -127,13 +130,17 @@ impl State {
 
     /// A step has ended; a text instead of a report is a panic of the runner's own.
     pub fn on_step_ended(&mut self, ended: Result<StepReport, String>) -> Vec<Effect> {
-        let Some(work) = self.work.take() else { return Vec::new() };
+        let Some(work) = self.work.take() else {
+            return Vec::new();
+        };
         let mut effects = Vec::new();
         match (ended, &mut self.machine) {
             (Ok(report), Some(machine)) => machine.on_step_finished(&work, report),
             (Err(panic), Some(machine)) => {
                 machine.on_failure();
-                effects.push(Effect::Log(format!("##[error]runner bug, please report it: {panic}")));
+                effects.push(Effect::Log(format!(
+                    "##[error]runner bug, please report it: {panic}"
+                )));
             }
             (_, None) => {}
         }
@@ -188,7 +195,10 @@ impl State {
     /// Every row is acknowledged.
     pub fn on_log_closed(&mut self) -> Vec<Effect> {
         self.phase = Phase::Reporting;
-        vec![Effect::Complete(self.conclusion, std::mem::take(&mut self.outputs))]
+        vec![Effect::Complete(
+            self.conclusion,
+            std::mem::take(&mut self.outputs),
+        )]
     }
 
     /// The forge knows the conclusion, or will never take it.

@@ -9,8 +9,10 @@ use gantry_engine::plan::{JobContexts, JobPlan};
 
 use super::*;
 
-const LIMITS: Limits =
-    Limits { timeout: Some(Duration::from_secs(600)), cancel_timeout: Duration::from_secs(300) };
+const LIMITS: Limits = Limits {
+    timeout: Some(Duration::from_secs(600)),
+    cancel_timeout: Duration::from_secs(300),
+};
 
 fn machine(steps: &str) -> Machine {
     let text = format!("on: push\njobs: {{j: {{runs-on: x, steps: {steps}}}}}\n");
@@ -76,9 +78,18 @@ fn running() -> State {
 #[test]
 fn steps_run_in_order_and_the_report_comes_last() {
     let mut state = running();
-    assert_eq!(show(&state.on_step_ended(report(0, Conclusion::Success))), ["run b as success"]);
-    assert_eq!(show(&state.on_step_ended(report(1, Conclusion::Success))), ["WindUp"]);
-    assert_eq!(show(&state.on_wound_up(Conclusion::Success, IndexMap::new())), ["CloseLog"]);
+    assert_eq!(
+        show(&state.on_step_ended(report(0, Conclusion::Success))),
+        ["run b as success"]
+    );
+    assert_eq!(
+        show(&state.on_step_ended(report(1, Conclusion::Success))),
+        ["WindUp"]
+    );
+    assert_eq!(
+        show(&state.on_wound_up(Conclusion::Success, IndexMap::new())),
+        ["CloseLog"]
+    );
     assert_eq!(show(&state.on_log_closed()), ["complete success"]);
     assert_eq!(show(&state.on_completed()), ["reply success"]);
 }
@@ -86,7 +97,10 @@ fn steps_run_in_order_and_the_report_comes_last() {
 #[test]
 fn later_steps_see_that_one_has_failed() {
     let mut state = running();
-    assert_eq!(show(&state.on_step_ended(report(0, Conclusion::Failure))), ["run b as failure"]);
+    assert_eq!(
+        show(&state.on_step_ended(report(0, Conclusion::Failure))),
+        ["run b as failure"]
+    );
 }
 
 #[test]
@@ -94,25 +108,43 @@ fn a_panic_of_the_runners_own_fails_the_job_and_says_so() {
     let mut state = running();
     let effects = state.on_step_ended(Err("index out of bounds".to_owned()));
     let shown = show(&effects);
-    assert!(shown.first().unwrap().contains("runner bug, please report it: index out of bounds"), "{shown:?}");
+    assert!(
+        shown
+            .first()
+            .unwrap()
+            .contains("runner bug, please report it: index out of bounds"),
+        "{shown:?}"
+    );
     assert_eq!(shown.last().unwrap(), "run b as failure");
 }
 
 #[test]
 fn a_cancel_stops_the_step_and_the_others_decide_for_themselves() {
     let mut state = running();
-    assert_eq!(show(&state.on_cancel(CancelReason::Requested)), ["StopStep(Cancel)", "kill in 300s"]);
+    assert_eq!(
+        show(&state.on_cancel(CancelReason::Requested)),
+        ["StopStep(Cancel)", "kill in 300s"]
+    );
     assert_eq!(show(&state.on_cancel(CancelReason::Requested)), [""; 0]);
     // A stronger reason changes the reason and nothing else.
     assert_eq!(show(&state.on_cancel(CancelReason::Shutdown)), [""; 0]);
-    assert_eq!(show(&state.on_step_ended(report(0, Conclusion::Cancelled))), ["run b as cancelled"]);
+    assert_eq!(
+        show(&state.on_step_ended(report(0, Conclusion::Cancelled))),
+        ["run b as cancelled"]
+    );
 }
 
 #[test]
 fn a_job_that_runs_out_of_time_says_so() {
     let mut state = running();
     let shown = show(&state.on_cancel(CancelReason::Timeout));
-    assert!(shown.first().unwrap().contains("exceeded the maximum execution time of 10 minutes"), "{shown:?}");
+    assert!(
+        shown
+            .first()
+            .unwrap()
+            .contains("exceeded the maximum execution time of 10 minutes"),
+        "{shown:?}"
+    );
     assert_eq!(shown.get(1..).unwrap(), ["StopStep(Cancel)", "kill in 300s"]);
 }
 
@@ -121,14 +153,20 @@ fn a_kill_runs_no_further_step() {
     let mut state = running();
     assert_eq!(show(&state.on_kill()), ["StopStep(Kill)"]);
     assert_eq!(show(&state.on_kill()), [""; 0]);
-    assert_eq!(show(&state.on_step_ended(report(0, Conclusion::Cancelled))), ["WindUp"]);
+    assert_eq!(
+        show(&state.on_step_ended(report(0, Conclusion::Cancelled))),
+        ["WindUp"]
+    );
 }
 
 #[test]
 fn a_cancel_before_the_first_step_is_not_forgotten() {
     let mut state = State::new();
     assert_eq!(show(&state.on_run()), ["Prepare"]);
-    assert_eq!(show(&state.on_cancel(CancelReason::Requested)), ["StopStep(Cancel)", "kill in 300s"]);
+    assert_eq!(
+        show(&state.on_cancel(CancelReason::Requested)),
+        ["StopStep(Cancel)", "kill in 300s"]
+    );
     let effects = state.on_prepared(Some(machine("[{run: a, id: a}]")), LIMITS);
     assert_eq!(show(&effects), ["time-out in 600s", "run a as cancelled"]);
 }
@@ -137,6 +175,9 @@ fn a_cancel_before_the_first_step_is_not_forgotten() {
 fn a_job_that_cannot_be_set_up_is_wound_up_and_reported() {
     let mut state = State::new();
     assert_eq!(show(&state.on_run()), ["Prepare"]);
-    assert_eq!(show(&state.on_prepared(None, LIMITS)), ["time-out in 600s", "WindUp"]);
+    assert_eq!(
+        show(&state.on_prepared(None, LIMITS)),
+        ["time-out in 600s", "WindUp"]
+    );
     assert_eq!(show(&state.on_cancel(CancelReason::Timeout)), [""; 0]);
 }

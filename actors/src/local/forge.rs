@@ -8,7 +8,9 @@ use futures::future::BoxFuture;
 use gantry_engine::clock::Clock;
 use gantry_engine::plan::Conclusion;
 use gantry_engine::plan::graph::JobResult;
-use gantry_protocols::forge::{self, Ack, Claim, Directive, Error, Forge, LogBatch, Progress, Report, StepState, TaskId};
+use gantry_protocols::forge::{
+    self, Ack, Claim, Directive, Error, Forge, LogBatch, Progress, Report, StepState, TaskId,
+};
 use tokio::sync::{Notify, mpsc};
 
 use super::state::{Effect, State};
@@ -28,7 +30,12 @@ pub(super) struct LocalForge {
 }
 
 impl LocalForge {
-    pub fn new(runs: Vec<PlannedRun>, intake: Arc<Prepared>, events: mpsc::Sender<Event>, clock: Clock) -> Self {
+    pub fn new(
+        runs: Vec<PlannedRun>,
+        intake: Arc<Prepared>,
+        events: mpsc::Sender<Event>,
+        clock: Clock,
+    ) -> Self {
         Self {
             state: Mutex::new(State::new(runs)),
             intake,
@@ -46,7 +53,11 @@ impl LocalForge {
             (state.run_refs(), state.on_start())
         };
         for run in runs {
-            self.tell(Event::RunStarted { run, time: self.clock.now() }).await;
+            self.tell(Event::RunStarted {
+                run,
+                time: self.clock.now(),
+            })
+            .await;
         }
         self.apply(effects).await;
     }
@@ -72,7 +83,10 @@ impl LocalForge {
     }
 
     fn job(&self, task: TaskId) -> Result<JobRef, Error> {
-        let unknown = || Error::Refused { operation: "local", reason: format!("task {task} is not running") };
+        let unknown = || Error::Refused {
+            operation: "local",
+            reason: format!("task {task} is not running"),
+        };
         self.state().job(task).cloned().ok_or_else(unknown)
     }
 
@@ -82,11 +96,26 @@ impl LocalForge {
             match effect {
                 Effect::Offer { task, plan } => self.intake.put(task, *plan),
                 Effect::Cancel(task) => self.cancel_of(task).notify_one(),
-                Effect::Skipped { job, conclusion, reason } => {
-                    self.tell(Event::JobSkipped { job, conclusion, reason, time }).await;
+                Effect::Skipped {
+                    job,
+                    conclusion,
+                    reason,
+                } => {
+                    self.tell(Event::JobSkipped {
+                        job,
+                        conclusion,
+                        reason,
+                        time,
+                    })
+                    .await;
                 }
                 Effect::RunFinished(run, conclusion) => {
-                    self.tell(Event::RunFinished { run, conclusion, time }).await;
+                    self.tell(Event::RunFinished {
+                        run,
+                        conclusion,
+                        time,
+                    })
+                    .await;
                 }
             }
         }
@@ -104,14 +133,29 @@ impl LocalForge {
         let mut claims = Vec::with_capacity(tasks.len());
         for task in tasks {
             let Ok(job) = self.job(task) else { continue };
-            self.tell(Event::JobStarted { job, time: self.clock.now() }).await;
-            claims.push(Claim { task, payload: Arc::from([]) });
+            self.tell(Event::JobStarted {
+                job,
+                time: self.clock.now(),
+            })
+            .await;
+            claims.push(Claim {
+                task,
+                payload: Arc::from([]),
+            });
         }
         claims
     }
 
     async fn tell_step(&self, job: JobRef, step: StepState) {
-        let StepState { index, name, started, stopped, outcome, conclusion, .. } = step;
+        let StepState {
+            index,
+            name,
+            started,
+            stopped,
+            outcome,
+            conclusion,
+            ..
+        } = step;
         let event = match (stopped, outcome, conclusion) {
             (Some(time), Some(outcome), Some(conclusion)) => Event::StepFinished {
                 job,
@@ -119,10 +163,17 @@ impl LocalForge {
                 name,
                 outcome: engine_conclusion(outcome),
                 conclusion: engine_conclusion(conclusion),
-                duration: started.and_then(|started| time.duration_since(started).ok()).unwrap_or_default(),
+                duration: started
+                    .and_then(|started| time.duration_since(started).ok())
+                    .unwrap_or_default(),
                 time,
             },
-            _ => Event::StepStarted { job, index, name, time: started.unwrap_or_else(|| self.clock.now()) },
+            _ => Event::StepStarted {
+                job,
+                index,
+                name,
+                time: started.unwrap_or_else(|| self.clock.now()),
+            },
         };
         self.tell(event).await;
     }
@@ -168,13 +219,30 @@ impl Forge for LocalForge {
 
     fn complete(&self, report: Report) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
-            let Ok(job) = self.job(report.task) else { return Ok(()) };
+            let Ok(job) = self.job(report.task) else {
+                return Ok(());
+            };
             let conclusion = engine_conclusion(report.conclusion);
-            let duration = report.stopped.duration_since(report.started).unwrap_or(Duration::ZERO);
-            self.tell(Event::JobFinished { job, conclusion, duration, time: report.stopped }).await;
-            let result = JobResult { conclusion, outputs: report.outputs.into_iter().collect() };
+            let duration = report
+                .stopped
+                .duration_since(report.started)
+                .unwrap_or(Duration::ZERO);
+            self.tell(Event::JobFinished {
+                job,
+                conclusion,
+                duration,
+                time: report.stopped,
+            })
+            .await;
+            let result = JobResult {
+                conclusion,
+                outputs: report.outputs.into_iter().collect(),
+            };
             let effects = self.state().on_completed(report.task, result);
-            self.cancels.lock().unwrap_or_else(PoisonError::into_inner).remove(&report.task);
+            self.cancels
+                .lock()
+                .unwrap_or_else(PoisonError::into_inner)
+                .remove(&report.task);
             self.apply(effects).await;
             Ok(())
         })

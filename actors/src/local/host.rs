@@ -27,7 +27,12 @@ pub struct HostSandboxes {
 
 impl Sandboxes for HostSandboxes {
     fn create<'a>(&'a self, plan: &'a JobPlan) -> BoxFuture<'a, Result<Arc<dyn Sandbox>, String>> {
-        let repository = plan.contexts.github.get("repository").map(Value::to_text).unwrap_or_default();
+        let repository = plan
+            .contexts
+            .github
+            .get("repository")
+            .map(Value::to_text)
+            .unwrap_or_default();
         let options = HostOptions {
             root: self.root.clone(),
             key: plan.key.clone(),
@@ -38,7 +43,9 @@ impl Sandboxes for HostSandboxes {
             allowed_environment: self.allowed_environment.clone(),
         };
         Box::pin(async move {
-            let sandbox = HostSandbox::create(options).await.map_err(|error| Chain(&error).to_string())?;
+            let sandbox = HostSandbox::create(options)
+                .await
+                .map_err(|error| Chain(&error).to_string())?;
             Ok(Arc::new(sandbox) as Arc<dyn Sandbox>)
         })
     }

@@ -11,11 +11,11 @@ mod state;
 use std::sync::Arc;
 
 pub use event::{Event, JobRef, RunRef};
-pub use host::HostSandboxes;
 use gantry_engine::clock::Clock;
 use gantry_engine::plan::Conclusion;
 use gantry_engine::plan::graph::Run;
 use gantry_engine::run::Settings;
+pub use host::HostSandboxes;
 use tokio::sync::mpsc;
 
 use crate::job::intake::Prepared;
@@ -63,12 +63,25 @@ pub async fn execute(
     events: mpsc::Sender<Event>,
     mut stops: mpsc::Receiver<StopRequest>,
 ) -> Vec<Conclusion> {
-    let Options { runs, capacity, sandboxes, settings, runner_name } = options;
+    let Options {
+        runs,
+        capacity,
+        sandboxes,
+        settings,
+        runner_name,
+    } = options;
     let clock = Clock::start();
     let intake = Arc::new(Prepared::default());
     let forge = Arc::new(LocalForge::new(runs, intake.clone(), events, clock));
     forge.start().await;
-    let context = JobContext { forge: forge.clone(), intake, sandboxes, clock, settings, runner_name };
+    let context = JobContext {
+        forge: forge.clone(),
+        intake,
+        sandboxes,
+        clock,
+        settings,
+        runner_name,
+    };
     let supervisor = Supervisor::start_new(context, capacity);
     let run = supervisor.send(RunUntilDrained);
     tokio::pin!(run);

@@ -50,11 +50,19 @@ impl State {
             .into_iter()
             .enumerate()
             .map(|(index, planned)| {
-                let run = RunRef { index, title: Arc::from(planned.title.as_str()) };
+                let run = RunRef {
+                    index,
+                    title: Arc::from(planned.title.as_str()),
+                };
                 (run, planned, None)
             })
             .collect();
-        Self { runs, jobs: BTreeMap::new(), offered: VecDeque::new(), next_task: 1 }
+        Self {
+            runs,
+            jobs: BTreeMap::new(),
+            offered: VecDeque::new(),
+            next_task: 1,
+        }
     }
 
     /// The runs by name.
@@ -64,7 +72,10 @@ impl State {
 
     /// How each run ended; one that has not is cancelled.
     pub fn conclusions(&self) -> Vec<Conclusion> {
-        self.runs.iter().map(|(.., conclusion)| conclusion.unwrap_or(Conclusion::Cancelled)).collect()
+        self.runs
+            .iter()
+            .map(|(.., conclusion)| conclusion.unwrap_or(Conclusion::Cancelled))
+            .collect()
     }
 
     /// Tells whether every run has ended.
@@ -81,7 +92,9 @@ impl State {
     pub fn on_start(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
         for index in 0..self.runs.len() {
-            let Some((_, planned, _)) = self.runs.get_mut(index) else { continue };
+            let Some((_, planned, _)) = self.runs.get_mut(index) else {
+                continue;
+            };
             let started = planned.run.start();
             self.translate(index, started, &mut effects);
         }
@@ -105,7 +118,9 @@ impl State {
     pub fn on_cancel(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
         for index in 0..self.runs.len() {
-            let Some((_, planned, _)) = self.runs.get_mut(index) else { continue };
+            let Some((_, planned, _)) = self.runs.get_mut(index) else {
+                continue;
+            };
             let cancelled = planned.run.on_cancel();
             self.translate(index, cancelled, &mut effects);
         }
@@ -113,9 +128,13 @@ impl State {
     }
 
     fn conclude(&mut self, task: TaskId, result: JobResult, effects: &mut Vec<Effect>) {
-        let Some(job) = self.jobs.remove(&task) else { return };
+        let Some(job) = self.jobs.remove(&task) else {
+            return;
+        };
         let index = job.run.index;
-        let Some((_, planned, _)) = self.runs.get_mut(index) else { return };
+        let Some((_, planned, _)) = self.runs.get_mut(index) else {
+            return;
+        };
         let finished = planned.run.on_job_finished(&job.key, result);
         self.translate(index, finished, effects);
     }
@@ -124,13 +143,28 @@ impl State {
     fn translate(&mut self, index: usize, run_effects: Vec<RunEffect>, effects: &mut Vec<Effect>) {
         let mut queue = VecDeque::from(run_effects);
         while let Some(effect) = queue.pop_front() {
-            let Some(run) = self.runs.get(index).map(|(run, ..)| run.clone()) else { return };
+            let Some(run) = self.runs.get(index).map(|(run, ..)| run.clone()) else {
+                return;
+            };
             match effect {
                 RunEffect::Start(plan) => effects.push(self.offer(run, plan)),
                 RunEffect::Cancel { key, .. } => queue.extend(self.cancel(index, &key, effects)),
-                RunEffect::Concluded { key, name, conclusion, reason } => {
-                    let job = JobRef { run, key: Arc::from(key), name: Arc::from(name) };
-                    effects.push(Effect::Skipped { job, conclusion, reason });
+                RunEffect::Concluded {
+                    key,
+                    name,
+                    conclusion,
+                    reason,
+                } => {
+                    let job = JobRef {
+                        run,
+                        key: Arc::from(key),
+                        name: Arc::from(name),
+                    };
+                    effects.push(Effect::Skipped {
+                        job,
+                        conclusion,
+                        reason,
+                    });
                 }
                 RunEffect::Finished(conclusion) => {
                     if let Some((.., slot)) = self.runs.get_mut(index) {
@@ -145,7 +179,11 @@ impl State {
     fn offer(&mut self, run: RunRef, plan: Box<JobPlan>) -> Effect {
         let task = TaskId(self.next_task);
         self.next_task += 1;
-        let job = JobRef { run, key: Arc::from(plan.key.as_str()), name: Arc::from(plan.name.as_str()) };
+        let job = JobRef {
+            run,
+            key: Arc::from(plan.key.as_str()),
+            name: Arc::from(plan.name.as_str()),
+        };
         self.jobs.insert(task, job);
         self.offered.push_back(task);
         Effect::Offer { task, plan }
@@ -153,18 +191,34 @@ impl State {
 
     /// Cancels a job: one that nobody has claimed ends at once.
     fn cancel(&mut self, index: usize, key: &str, effects: &mut Vec<Effect>) -> Vec<RunEffect> {
-        let found = self.jobs.iter().find(|(_, job)| job.run.index == index && &*job.key == key);
-        let Some(task) = found.map(|(task, _)| *task) else { return Vec::new() };
+        let found = self
+            .jobs
+            .iter()
+            .find(|(_, job)| job.run.index == index && &*job.key == key);
+        let Some(task) = found.map(|(task, _)| *task) else {
+            return Vec::new();
+        };
         if !self.offered.contains(&task) {
             effects.push(Effect::Cancel(task));
             return Vec::new();
         }
         self.offered.retain(|offered| *offered != task);
-        let Some(job) = self.jobs.remove(&task) else { return Vec::new() };
+        let Some(job) = self.jobs.remove(&task) else {
+            return Vec::new();
+        };
         let reason = "it was cancelled before it started".to_owned();
-        effects.push(Effect::Skipped { job, conclusion: Conclusion::Cancelled, reason });
-        let Some((_, planned, _)) = self.runs.get_mut(index) else { return Vec::new() };
-        let result = JobResult { conclusion: Conclusion::Cancelled, outputs: indexmap::IndexMap::new() };
+        effects.push(Effect::Skipped {
+            job,
+            conclusion: Conclusion::Cancelled,
+            reason,
+        });
+        let Some((_, planned, _)) = self.runs.get_mut(index) else {
+            return Vec::new();
+        };
+        let result = JobResult {
+            conclusion: Conclusion::Cancelled,
+            outputs: indexmap::IndexMap::new(),
+        };
         planned.run.on_job_finished(key, result)
     }
 }

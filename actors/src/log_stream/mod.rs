@@ -16,7 +16,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{
-    Actor, ActorContext, ActorFutureExt, Addr, AsyncContext, Context, Handler, ResponseFuture, WeakRecipient, WrapFuture,
+    Actor, ActorContext, ActorFutureExt, Addr, AsyncContext, Context, Handler, ResponseFuture, WeakRecipient,
+    WrapFuture,
 };
 use gantry_engine::run::Entry;
 use gantry_protocols::forge::{Directive, Forge, LogBatch, Progress, TaskId};
@@ -25,8 +26,8 @@ use tokio::sync::{mpsc, oneshot};
 pub use messages::CloseLog;
 use state::{Effect, State};
 
-use crate::mailbox::answer;
 use crate::job::{CancelJob, CancelReason};
+use crate::mailbox::answer;
 
 /// How many entries are taken from the job at once.
 const ENTRIES_AT_ONCE: usize = 64;
@@ -59,7 +60,15 @@ impl LogStream {
         job: WeakRecipient<CancelJob>,
     ) -> Addr<Self> {
         let state = State::new(task);
-        Self { state, forge, entries: Some(entries), job, closing: Vec::new(), closed: false }.start()
+        Self {
+            state,
+            forge,
+            entries: Some(entries),
+            job,
+            closing: Vec::new(),
+            closed: false,
+        }
+        .start()
     }
 
     fn apply(&mut self, effects: Vec<Effect>, context: &mut Context<Self>) {
@@ -75,17 +84,23 @@ impl LogStream {
     }
 
     fn receive(&mut self, context: &mut Context<Self>) {
-        let Some(mut entries) = self.entries.take() else { return };
+        let Some(mut entries) = self.entries.take() else {
+            return;
+        };
         let receive = async move {
             let mut received = Vec::new();
             entries.recv_many(&mut received, ENTRIES_AT_ONCE).await;
             (received, entries)
         };
-        context.spawn(receive.into_actor(self).map(|(received, entries), stream, context| {
-            stream.entries = Some(entries);
-            let effects = stream.state.on_entries(received);
-            stream.apply(effects, context);
-        }));
+        context.spawn(
+            receive
+                .into_actor(self)
+                .map(|(received, entries), stream, context| {
+                    stream.entries = Some(entries);
+                    let effects = stream.state.on_entries(received);
+                    stream.apply(effects, context);
+                }),
+        );
     }
 
     fn append(&self, batch: LogBatch, context: &mut Context<Self>) {

@@ -130,8 +130,15 @@ impl State {
                 self.steps.push(state.clone());
                 self.queue.push_back(Delivery::Step(state));
             }
-            Entry::StepFinished { index, outcome, conclusion, at } => {
-                let Some(step) = self.steps.iter_mut().find(|step| step.index == index) else { return };
+            Entry::StepFinished {
+                index,
+                outcome,
+                conclusion,
+                at,
+            } => {
+                let Some(step) = self.steps.iter_mut().find(|step| step.index == index) else {
+                    return;
+                };
                 step.stopped = Some(at);
                 step.outcome = Some(wire_conclusion(outcome));
                 step.conclusion = Some(wire_conclusion(conclusion));
@@ -141,8 +148,20 @@ impl State {
     }
 
     fn enqueue_rows(&mut self, rows: Rows) {
-        let Rows { time, step, text, ends } = rows;
-        let batch = LogBatch { task: self.task, first: self.next_row, time, step, text, ends };
+        let Rows {
+            time,
+            step,
+            text,
+            ends,
+        } = rows;
+        let batch = LogBatch {
+            task: self.task,
+            first: self.next_row,
+            time,
+            step,
+            text,
+            ends,
+        };
         self.next_row = batch.next();
         if let Some(state) = step.and_then(|index| self.steps.iter_mut().find(|state| state.index == index)) {
             state.log_length += batch.len() as u64;
@@ -169,7 +188,9 @@ impl State {
     fn on_failed(&mut self, error: &Error) -> Vec<Effect> {
         match error.retry() {
             Retry::Later => {
-                let pause = FIRST_PAUSE.saturating_mul(1 << self.failures.min(16)).min(LONGEST_PAUSE);
+                let pause = FIRST_PAUSE
+                    .saturating_mul(1 << self.failures.min(16))
+                    .min(LONGEST_PAUSE);
                 self.failures += 1;
                 vec![Effect::RetryAfter(pause)]
             }
@@ -195,7 +216,10 @@ impl State {
         match self.queue.front() {
             Some(Delivery::Rows(batch)) => effects.push(Effect::Append(batch.clone())),
             Some(Delivery::Step(state)) => {
-                effects.push(Effect::Update(Progress { task: self.task, steps: vec![state.clone()] }));
+                effects.push(Effect::Update(Progress {
+                    task: self.task,
+                    steps: vec![state.clone()],
+                }));
             }
             None if self.exhausted && !self.closed => {
                 self.closed = true;
@@ -211,8 +235,16 @@ impl State {
 
 /// Drops the rows before `next` from the front of a batch.
 fn drop_rows(batch: &mut LogBatch, next: RowIndex) {
-    let count = usize::try_from(next.0 - batch.first.0).unwrap_or(usize::MAX).min(batch.ends.len());
-    let Some(cut) = count.checked_sub(1).and_then(|last| batch.ends.get(last)).copied() else { return };
+    let count = usize::try_from(next.0 - batch.first.0)
+        .unwrap_or(usize::MAX)
+        .min(batch.ends.len());
+    let Some(cut) = count
+        .checked_sub(1)
+        .and_then(|last| batch.ends.get(last))
+        .copied()
+    else {
+        return;
+    };
     batch.ends.drain(..count);
     for end in &mut batch.ends {
         *end -= cut;
@@ -235,7 +267,11 @@ mod tests {
     }
 
     fn started() -> Entry {
-        Entry::StepStarted { index: 0, name: "Run x".to_owned(), at: SystemTime::UNIX_EPOCH }
+        Entry::StepStarted {
+            index: 0,
+            name: "Run x".to_owned(),
+            at: SystemTime::UNIX_EPOCH,
+        }
     }
 
     fn finished() -> Entry {
@@ -248,7 +284,10 @@ mod tests {
     }
 
     fn unavailable() -> Error {
-        Error::Unavailable { operation: "append_log", reason: "gone".to_owned() }
+        Error::Unavailable {
+            operation: "append_log",
+            reason: "gone".to_owned(),
+        }
     }
 
     fn show(effects: &[Effect]) -> Vec<String> {
@@ -256,11 +295,17 @@ mod tests {
             .iter()
             .map(|effect| match effect {
                 Effect::Append(batch) => {
-                    format!("append {}: {}", batch.first.0, batch.rows().collect::<Vec<_>>().join("|"))
+                    format!(
+                        "append {}: {}",
+                        batch.first.0,
+                        batch.rows().collect::<Vec<_>>().join("|")
+                    )
                 }
                 Effect::Update(progress) => {
                     let step = progress.steps.first().unwrap();
-                    let end = step.outcome.map_or_else(String::new, |outcome| format!(" {outcome:?}"));
+                    let end = step
+                        .outcome
+                        .map_or_else(String::new, |outcome| format!(" {outcome:?}"));
                     format!("update {}+{}{end}", step.log_first.0, step.log_length)
                 }
                 other => format!("{other:?}"),
@@ -285,13 +330,28 @@ mod tests {
     fn what_the_forge_does_not_have_is_sent_again() {
         let mut state = State::new(TaskId(1));
         drop(state.on_started());
-        assert_eq!(show(&state.on_entries(vec![rows("a\nb\nc\n")])), ["Receive", "append 0: a|b|c"]);
-        assert_eq!(show(&state.on_rows_answered(Err(unavailable()))), ["RetryAfter(250ms)"]);
+        assert_eq!(
+            show(&state.on_entries(vec![rows("a\nb\nc\n")])),
+            ["Receive", "append 0: a|b|c"]
+        );
+        assert_eq!(
+            show(&state.on_rows_answered(Err(unavailable()))),
+            ["RetryAfter(250ms)"]
+        );
         assert_eq!(show(&state.on_retry_due()), ["append 0: a|b|c"]);
-        assert_eq!(show(&state.on_rows_answered(Ok(Ack { next: RowIndex(1) }))), ["append 1: b|c"]);
+        assert_eq!(
+            show(&state.on_rows_answered(Ok(Ack { next: RowIndex(1) }))),
+            ["append 1: b|c"]
+        );
         // An acknowledgement that goes back, or too far, is taken for what it can mean.
-        assert_eq!(show(&state.on_rows_answered(Ok(Ack { next: RowIndex(0) }))), ["append 1: b|c"]);
-        assert_eq!(show(&state.on_rows_answered(Ok(Ack { next: RowIndex(99) }))), [""; 0]);
+        assert_eq!(
+            show(&state.on_rows_answered(Ok(Ack { next: RowIndex(0) }))),
+            ["append 1: b|c"]
+        );
+        assert_eq!(
+            show(&state.on_rows_answered(Ok(Ack { next: RowIndex(99) }))),
+            [""; 0]
+        );
     }
 
     #[test]
@@ -301,7 +361,10 @@ mod tests {
         let flood = "x".repeat(60_000) + "\n";
         let entries = (0..80).map(|_| rows(&flood)).collect();
         let effects = state.on_entries(entries);
-        assert!(!effects.iter().any(|effect| matches!(effect, Effect::Receive)), "the window is full");
+        assert!(
+            !effects.iter().any(|effect| matches!(effect, Effect::Receive)),
+            "the window is full"
+        );
         let mut received = false;
         for next in 1..=80 {
             let effects = state.on_rows_answered(Ok(Ack { next: RowIndex(next) }));

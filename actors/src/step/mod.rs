@@ -11,7 +11,9 @@
 
 mod messages;
 
-use actix::{Actor, ActorContext, ActorFutureExt, Addr, AsyncContext, Context, Handler, ResponseActFuture, WrapFuture};
+use actix::{
+    Actor, ActorContext, ActorFutureExt, Addr, AsyncContext, Context, Handler, ResponseActFuture, WrapFuture,
+};
 use gantry_engine::run::{StopSignal, StopSwitch, run_step};
 
 pub use messages::{RunStep, StepEnded, StopStep};
@@ -40,11 +42,14 @@ impl Handler<RunStep> for Step {
     fn handle(&mut self, RunStep { runtime, plan }: RunStep, _: &mut Self::Context) -> Self::Result {
         let stop = self.signal.clone();
         let work = tokio::spawn(async move { run_step(&runtime, plan, stop).await });
-        Box::pin(work.into_actor(self).map(|joined, _, context: &mut Context<Self>| {
-            // The reply goes out before the actor stops: the stop waits for the end of this turn.
-            context.run_later(std::time::Duration::ZERO, |_, context| context.stop());
-            joined.map_err(|error| error.to_string())
-        }))
+        Box::pin(
+            work.into_actor(self)
+                .map(|joined, _, context: &mut Context<Self>| {
+                    // The reply goes out before the actor stops: the stop waits for the end of this turn.
+                    context.run_later(std::time::Duration::ZERO, |_, context| context.stop());
+                    joined.map_err(|error| error.to_string())
+                }),
+        )
     }
 }
 

@@ -42,7 +42,14 @@ impl Supervisor {
     /// Starts a runner with so many slots; it waits for [`RunUntilDrained`].
     pub fn start_new(context: JobContext, capacity: usize) -> Addr<Self> {
         let claimer = Claimer::start_new(context.forge.clone());
-        Self { context, state: State::new(capacity), claimer, jobs: HashMap::new(), reply: None }.start()
+        Self {
+            context,
+            state: State::new(capacity),
+            claimer,
+            jobs: HashMap::new(),
+            reply: None,
+        }
+        .start()
     }
 
     fn apply(&mut self, effects: Vec<Effect>, context: &mut Context<Self>) {
@@ -87,17 +94,26 @@ impl Supervisor {
 
     fn start_job(&mut self, claim: Claim, context: &mut Context<Self>) {
         let task = claim.task;
-        let job = Job::start_new(JobSpec { claim, context: self.context.clone() });
+        let job = Job::start_new(JobSpec {
+            claim,
+            context: self.context.clone(),
+        });
         self.jobs.insert(task, job.clone());
-        context.spawn(job.send(RunJob).into_actor(self).map(move |answer, supervisor, context| {
-            match answer {
-                Ok(ended) => tracing::debug!(task = %ended.task, conclusion = ?ended.conclusion, "job ended"),
-                Err(error) => tracing::error!(%task, %error, "the job's actor has died"),
-            }
-            supervisor.jobs.remove(&task);
-            let effects = supervisor.state.on_job_ended(task);
-            supervisor.apply(effects, context);
-        }));
+        context.spawn(
+            job.send(RunJob)
+                .into_actor(self)
+                .map(move |answer, supervisor, context| {
+                    match answer {
+                        Ok(ended) => {
+                            tracing::debug!(task = %ended.task, conclusion = ?ended.conclusion, "job ended")
+                        }
+                        Err(error) => tracing::error!(%task, %error, "the job's actor has died"),
+                    }
+                    supervisor.jobs.remove(&task);
+                    let effects = supervisor.state.on_job_ended(task);
+                    supervisor.apply(effects, context);
+                }),
+        );
     }
 }
 
@@ -110,7 +126,10 @@ impl Handler<RunUntilDrained> for Supervisor {
         let effects = self.state.on_run();
         self.apply(effects, context);
         Box::pin(async move {
-            receiver.await.unwrap_or(Drained { level: StopLevel::Killing, refused: false })
+            receiver.await.unwrap_or(Drained {
+                level: StopLevel::Killing,
+                refused: false,
+            })
         })
     }
 }

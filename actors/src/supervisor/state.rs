@@ -126,7 +126,10 @@ impl State {
             return vec![Effect::Claim { capacity }];
         }
         if self.running.is_empty() {
-            return vec![Effect::Finish(Drained { level: self.level, refused: self.refused })];
+            return vec![Effect::Finish(Drained {
+                level: self.level,
+                refused: self.refused,
+            })];
         }
         Vec::new()
     }
@@ -139,7 +142,15 @@ mod tests {
     use super::*;
 
     fn claims(tasks: &[i64]) -> Claimed {
-        Claimed::Jobs(tasks.iter().map(|task| Claim { task: TaskId(*task), payload: Arc::from([]) }).collect())
+        Claimed::Jobs(
+            tasks
+                .iter()
+                .map(|task| Claim {
+                    task: TaskId(*task),
+                    payload: Arc::from([]),
+                })
+                .collect(),
+        )
     }
 
     fn show(effects: &[Effect]) -> Vec<String> {
@@ -188,7 +199,10 @@ mod tests {
     fn a_claim_that_arrives_during_a_stop_is_run_and_cancelled() {
         let mut state = State::new(1);
         assert_eq!(show(&state.on_run()), ["claim 1"]);
-        assert_eq!(show(&state.on_stop(StopLevel::Cancelling)), ["StopClaiming", "CancelJobs"]);
+        assert_eq!(
+            show(&state.on_stop(StopLevel::Cancelling)),
+            ["StopClaiming", "CancelJobs"]
+        );
         assert_eq!(show(&state.on_claimed(claims(&[7]))), ["start 7", "CancelJobs"]);
         assert_eq!(show(&state.on_job_ended(TaskId(7))), ["finish Cancelling"]);
     }

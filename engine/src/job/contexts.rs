@@ -96,7 +96,13 @@ impl JobView {
 
     /// The frame of the job's own steps.
     pub fn job_frame(&self, steps: Arc<Object>) -> Frame {
-        Frame { inputs: self.fixed.inputs.clone(), steps, env: Arc::default(), action: None, depth: 0 }
+        Frame {
+            inputs: self.fixed.inputs.clone(),
+            steps,
+            env: Arc::default(),
+            action: None,
+            depth: 0,
+        }
     }
 
     /// `github` while one step runs.

@@ -105,7 +105,13 @@ impl Machine {
             default_shell: setup.defaults.shell,
             default_working_directory: setup.defaults.working_directory,
         };
-        Self { steps, next_main: 0, posts: Vec::new(), view, completed: Arc::default() }
+        Self {
+            steps,
+            next_main: 0,
+            posts: Vec::new(),
+            view,
+            completed: Arc::default(),
+        }
     }
 
     /// The next step, in order: main steps, then the post stack from its top.
@@ -117,7 +123,9 @@ impl Machine {
             self.next_main += 1;
             return Next::Step(Box::new(self.plan(index, step, Work::Main)));
         }
-        let Some(post) = self.posts.pop() else { return Next::Complete };
+        let Some(post) = self.posts.pop() else {
+            return Next::Complete;
+        };
         let index = post.index;
         match self.steps.get(index).cloned() {
             Some(step) => Next::Step(Box::new(self.plan(index, step, Work::Post(Arc::new(post))))),
@@ -134,7 +142,13 @@ impl Machine {
         }
         self.posts.extend(report.posts);
         if let (Work::Main, Some(step)) = (work, self.steps.get(report.index)) {
-            record_step(Arc::make_mut(&mut self.completed), &step.id, report.outcome, report.conclusion, &report.outputs);
+            record_step(
+                Arc::make_mut(&mut self.completed),
+                &step.id,
+                report.outcome,
+                report.conclusion,
+                &report.outputs,
+            );
         }
     }
 
@@ -170,7 +184,13 @@ impl Machine {
             Work::Main => self.frame(),
             Work::Post(post) => post.frame.clone(),
         };
-        StepPlan { index, step, work, view: self.view.clone(), frame }
+        StepPlan {
+            index,
+            step,
+            work,
+            view: self.view.clone(),
+            frame,
+        }
     }
 }
 

@@ -26,7 +26,9 @@ impl Host for OutputHost {
     }
 
     fn hash_files(&self, _: &[String]) -> Result<String, HashFilesError> {
-        Err(HashFilesError::Failed("hashFiles is not available in job outputs".to_owned()))
+        Err(HashFilesError::Failed(
+            "hashFiles is not available in job outputs".to_owned(),
+        ))
     }
 }
 
@@ -42,10 +44,18 @@ pub fn evaluate_outputs(
     frame: &Frame,
     masks: &Masks,
 ) -> Result<JobOutputs, Vec<Diagnostic>> {
-    let JobBody::Steps(body) = &plan.job.body else { return Ok(JobOutputs::default()) };
-    let Some(field) = &body.outputs else { return Ok(JobOutputs::default()) };
+    let JobBody::Steps(body) = &plan.job.body else {
+        return Ok(JobOutputs::default());
+    };
+    let Some(field) = &body.outputs else {
+        return Ok(JobOutputs::default());
+    };
     let contexts = view.contexts(frame, &StepIdentity::default(), view.env(frame));
-    let scope = Scope { contexts: &contexts, host: &OutputHost, recorder: None };
+    let scope = Scope {
+        contexts: &contexts,
+        host: &OutputHost,
+        recorder: None,
+    };
     let evaluated = match field.evaluate(scope) {
         Ok(map) => map.0,
         Err(FieldError::Invalid(diagnostics)) => return Err(diagnostics),
@@ -60,7 +70,9 @@ pub fn evaluate_outputs(
         if masks.is_clean(&value) {
             outputs.values.insert(name, value);
         } else {
-            outputs.warnings.push(format!("Skip output '{name}' since it may contain secret."));
+            outputs
+                .warnings
+                .push(format!("Skip output '{name}' since it may contain secret."));
         }
     }
     Ok(outputs)

@@ -26,7 +26,9 @@ impl Host for NoHost {
     }
 
     fn hash_files(&self, _: &[String]) -> Result<String, HashFilesError> {
-        Err(HashFilesError::Failed("hashFiles is not available while the job is set up".to_owned()))
+        Err(HashFilesError::Failed(
+            "hashFiles is not available while the job is set up".to_owned(),
+        ))
     }
 }
 
@@ -38,7 +40,10 @@ pub fn evaluate_setup(plan: &JobPlan) -> Result<JobSetup, Vec<Diagnostic>> {
     let mut contexts = fixed_contexts(plan);
     let workflow_env = evaluate(plan.workflow.env.as_ref(), &contexts)?.unwrap_or_default();
     let JobBody::Steps(body) = &plan.job.body else {
-        return Ok(JobSetup { env: workflow_env.0, defaults: Defaults::default() });
+        return Ok(JobSetup {
+            env: workflow_env.0,
+            defaults: Defaults::default(),
+        });
     };
     let job_env: StringMap = evaluate(body.env.as_ref(), &contexts)?.unwrap_or_default();
     let mut env = workflow_env.0;
@@ -69,7 +74,11 @@ fn fixed_contexts(plan: &JobPlan) -> Object {
 
 fn evaluate<T: FromNode>(field: Option<&Field<T>>, contexts: &Object) -> Result<Option<T>, Vec<Diagnostic>> {
     let Some(field) = field else { return Ok(None) };
-    let scope = Scope { contexts, host: &NoHost, recorder: None };
+    let scope = Scope {
+        contexts,
+        host: &NoHost,
+        recorder: None,
+    };
     match field.evaluate(scope) {
         Ok(value) => Ok(Some(value)),
         Err(FieldError::Invalid(diagnostics)) => Err(diagnostics),

@@ -44,13 +44,21 @@ impl ActionCall {
     pub fn input_variables(&self) -> Vec<(String, String)> {
         self.inputs
             .iter()
-            .map(|(name, value)| (format!("INPUT_{}", name.replace(' ', "_").to_uppercase()), value.clone()))
+            .map(|(name, value)| {
+                (
+                    format!("INPUT_{}", name.replace(' ', "_").to_uppercase()),
+                    value.clone(),
+                )
+            })
             .collect()
     }
 
     /// `STATE_<name>`, spelled as it was saved.
     pub fn state_variables(&self) -> Vec<(String, String)> {
-        self.state.iter().map(|(name, value)| (format!("STATE_{name}"), value.clone())).collect()
+        self.state
+            .iter()
+            .map(|(name, value)| (format!("STATE_{name}"), value.clone()))
+            .collect()
     }
 }
 
@@ -72,7 +80,11 @@ pub(super) async fn resolve(runtime: &JobRuntime, uses: &ActionRef) -> Result<Re
         ActionRef::Remote { repository, path, .. } if path.is_empty() && is_checkout(repository) => {
             Ok(Resolved::CheckedOut)
         }
-        ActionRef::Remote { repository, path, git_ref } => {
+        ActionRef::Remote {
+            repository,
+            path,
+            git_ref,
+        } => {
             let separator = if path.is_empty() { "" } else { "/" };
             Err(format!(
                 "Unable to resolve action '{repository}{separator}{path}@{git_ref}': this version of gantry runs \
@@ -97,20 +109,34 @@ async fn load_local(runtime: &JobRuntime, path: &str) -> Result<Arc<LoadedAction
     let workspace = &runtime.sandbox.layout().workspace;
     let relative = path.replace('\\', "/");
     let relative = relative.trim_start_matches("./").trim_end_matches('/');
-    let directory =
-        if relative.is_empty() || relative == "." { workspace.clone() } else { format!("{workspace}/{relative}") };
+    let directory = if relative.is_empty() || relative == "." {
+        workspace.clone()
+    } else {
+        format!("{workspace}/{relative}")
+    };
     let metadata = read_metadata(runtime, &directory, path).await?;
-    Ok(Arc::new(LoadedAction { metadata, directory, repository: None, git_ref: None }))
+    Ok(Arc::new(LoadedAction {
+        metadata,
+        directory,
+        repository: None,
+        git_ref: None,
+    }))
 }
 
 async fn read_metadata(runtime: &JobRuntime, directory: &str, shown: &str) -> Result<Action, String> {
     for name in ["action.yml", "action.yaml"] {
         let path = format!("{directory}/{name}");
         let content = runtime.sandbox.read_file(&path, METADATA_LIMIT).await;
-        let Some(content) = content.map_err(|error| format!("{shown}/{name}: {error}"))? else { continue };
+        let Some(content) = content.map_err(|error| format!("{shown}/{name}: {error}"))? else {
+            continue;
+        };
         let file = format!("{}/{name}", shown.trim_end_matches('/'));
         return Action::parse(&file, &String::from_utf8_lossy(&content)).map_err(|diagnostics| {
-            diagnostics.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+            diagnostics
+                .iter()
+                .map(ToString::to_string)
+                .collect::<Vec<_>>()
+                .join("\n")
         });
     }
     Err(format!(

@@ -20,7 +20,12 @@ const MAX_DEPTH: usize = 10;
 
 impl Session<'_> {
     /// Runs an action whose files are there.
-    pub async fn action(&mut self, prepared: &Prepared<'_>, uses: &UsesStep, action: Arc<LoadedAction>) -> Done {
+    pub async fn action(
+        &mut self,
+        prepared: &Prepared<'_>,
+        uses: &UsesStep,
+        action: Arc<LoadedAction>,
+    ) -> Done {
         let inputs = match self.inputs(prepared, uses, &action).await {
             Ok(inputs) => Arc::new(inputs),
             Err(failure) => return self.refuse(&failure.0),
@@ -52,7 +57,9 @@ impl Session<'_> {
         action: &LoadedAction,
     ) -> Result<IndexMap<String, String>, Failure> {
         let evaluator = self.evaluator(prepared.frame, &prepared.identity);
-        let given = evaluator.optional::<StringMap>(uses.with.as_ref(), &prepared.env).await?;
+        let given = evaluator
+            .optional::<StringMap>(uses.with.as_ref(), &prepared.env)
+            .await?;
         let mut given = given.unwrap_or_default().0;
         let mut inputs = IndexMap::new();
         let mut notes = Vec::new();
@@ -61,7 +68,9 @@ impl Session<'_> {
             let value = match position.and_then(|position| given.shift_remove_index(position)) {
                 Some((_, value)) => {
                     if let Some(message) = &input.deprecation_message {
-                        notes.push(format!("##[warning]Input '{name}' has been deprecated with message: {message}"));
+                        notes.push(format!(
+                            "##[warning]Input '{name}' has been deprecated with message: {message}"
+                        ));
                     }
                     value
                 }
@@ -90,7 +99,11 @@ impl Session<'_> {
             .map(|(name, value)| (name.clone(), value.clone()))
             .collect();
         push_map(&mut header, "with", &shown);
-        push_map(&mut header, "env", &super::script::shown_environment(self.view.env.iter(), prepared));
+        push_map(
+            &mut header,
+            "env",
+            &super::script::shown_environment(self.view.env.iter(), prepared),
+        );
         header.push_str("##[endgroup]\n");
         self.log.text(&header);
     }
@@ -108,14 +121,26 @@ impl Session<'_> {
                 break;
             }
             frame.steps = Arc::new(completed.clone());
-            frame.action = Some(Arc::new(ActionFrame { path: call.action.directory.clone(), status }));
+            frame.action = Some(Arc::new(ActionFrame {
+                path: call.action.directory.clone(),
+                status,
+            }));
             let done = self.inner_step(step, &frame).await;
             self.log.flush().await;
-            record_step(&mut completed, &step.id, done.outcome, done.conclusion, &done.outputs);
+            record_step(
+                &mut completed,
+                &step.id,
+                done.outcome,
+                done.conclusion,
+                &done.outputs,
+            );
             status = worse(status, done.conclusion);
         }
         frame.steps = Arc::new(completed);
-        frame.action = Some(Arc::new(ActionFrame { path: call.action.directory.clone(), status }));
+        frame.action = Some(Arc::new(ActionFrame {
+            path: call.action.directory.clone(),
+            status,
+        }));
         self.composite_outputs(call, &frame, status).await
     }
 
@@ -139,7 +164,8 @@ impl Session<'_> {
 
     /// Tells whether a step around has used up its time.
     fn out_of_time(&self) -> bool {
-        self.deadline().is_some_and(|deadline| tokio::time::Instant::now() >= deadline)
+        self.deadline()
+            .is_some_and(|deadline| tokio::time::Instant::now() >= deadline)
     }
 }
 
@@ -169,7 +195,13 @@ fn worse(status: Status, conclusion: Conclusion) -> Status {
 }
 
 fn unexpected_inputs(given: &IndexMap<String, String>, action: &LoadedAction) -> String {
-    let quote = |names: Vec<&String>| names.iter().map(|name| format!("'{name}'")).collect::<Vec<_>>().join(", ");
+    let quote = |names: Vec<&String>| {
+        names
+            .iter()
+            .map(|name| format!("'{name}'"))
+            .collect::<Vec<_>>()
+            .join(", ")
+    };
     let unexpected = quote(given.keys().collect());
     let valid = quote(action.metadata.inputs.keys().collect());
     format!("##[warning]Unexpected input(s) {unexpected}, valid inputs are [{valid}]")

@@ -54,7 +54,12 @@ impl Rows {
     ///
     /// A `\r` before the line end is dropped, as forges do.
     pub fn of_lines(time: SystemTime, step: Option<usize>, lines: &str) -> Self {
-        let mut rows = Self { time, step, text: String::with_capacity(lines.len()), ends: Vec::new() };
+        let mut rows = Self {
+            time,
+            step,
+            text: String::with_capacity(lines.len()),
+            ends: Vec::new(),
+        };
         for line in lines.split_terminator('\n') {
             rows.push(line.trim_end_matches('\r'));
         }
@@ -96,7 +101,10 @@ mod tests {
     use super::*;
 
     fn rows(lines: &str) -> Vec<String> {
-        Rows::of_lines(SystemTime::UNIX_EPOCH, None, lines).iter().map(str::to_owned).collect()
+        Rows::of_lines(SystemTime::UNIX_EPOCH, None, lines)
+            .iter()
+            .map(str::to_owned)
+            .collect()
     }
 
     #[test]

@@ -73,7 +73,12 @@ fn prepend_path(env: &mut IndexMap<String, String>, additions: &[String]) {
 fn runner_environment(runner: &Object) -> Vec<(String, String)> {
     runner
         .iter()
-        .map(|(name, value)| (format!("RUNNER_{}", name.to_ascii_uppercase()), value.to_text().into_owned()))
+        .map(|(name, value)| {
+            (
+                format!("RUNNER_{}", name.to_ascii_uppercase()),
+                value.to_text().into_owned(),
+            )
+        })
         .filter(|(_, value)| !value.is_empty())
         .collect()
 }

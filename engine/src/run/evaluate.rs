@@ -53,7 +53,11 @@ impl Evaluator<'_> {
         let contexts = self.view.contexts(self.frame, self.identity, env);
         let mut host = self.host(self.view.status);
         loop {
-            let scope = Scope { contexts: &contexts, host: &host, recorder: None };
+            let scope = Scope {
+                contexts: &contexts,
+                host: &host,
+                recorder: None,
+            };
             match field.evaluate(scope) {
                 Ok(value) => return Ok(value),
                 Err(FieldError::NeedsFiles(patterns)) => self.digest(&mut host, patterns).await,
@@ -75,11 +79,20 @@ impl Evaluator<'_> {
     }
 
     /// Evaluates a condition as if the job stood at `status`.
-    pub async fn condition(&self, condition: &Condition, env: Object, status: Status) -> Result<bool, Failure> {
+    pub async fn condition(
+        &self,
+        condition: &Condition,
+        env: Object,
+        status: Status,
+    ) -> Result<bool, Failure> {
         let contexts = self.view.contexts(self.frame, self.identity, env);
         let mut host = self.host(status);
         loop {
-            let scope = Scope { contexts: &contexts, host: &host, recorder: None };
+            let scope = Scope {
+                contexts: &contexts,
+                host: &host,
+                recorder: None,
+            };
             match condition.expression.evaluate(scope) {
                 Ok(value) => return Ok(value.is_truthy()),
                 Err(EvalError::NeedsFiles(patterns)) => self.digest(&mut host, patterns).await,
@@ -94,7 +107,11 @@ impl Evaluator<'_> {
             Some(action) if job != Status::Cancelled => action.status,
             _ => job,
         };
-        StepHost { job, scope, digests: HashMap::new() }
+        StepHost {
+            job,
+            scope,
+            digests: HashMap::new(),
+        }
     }
 
     async fn digest(&self, host: &mut StepHost, patterns: Vec<String>) {
@@ -104,7 +121,10 @@ impl Evaluator<'_> {
 }
 
 /// An `env` object with more variables over it.
-pub(super) fn overlay<'a>(mut env: Object, variables: impl IntoIterator<Item = (&'a String, &'a String)>) -> Object {
+pub(super) fn overlay<'a>(
+    mut env: Object,
+    variables: impl IntoIterator<Item = (&'a String, &'a String)>,
+) -> Object {
     for (name, value) in variables {
         env.insert(name.as_str(), Value::from(value.as_str()));
     }

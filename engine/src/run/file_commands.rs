@@ -29,7 +29,10 @@ pub(super) struct FileCommands {
 pub(super) fn reserve(runtime: &JobRuntime) -> Arc<[(&'static str, String)]> {
     let directory = &runtime.sandbox.layout().file_commands;
     let unique = runtime.unique_name();
-    KINDS.iter().map(|(name, prefix, _)| (*name, format!("{directory}/{prefix}{unique}"))).collect()
+    KINDS
+        .iter()
+        .map(|(name, prefix, _)| (*name, format!("{directory}/{prefix}{unique}")))
+        .collect()
 }
 
 /// What a step has written to its files.
@@ -46,16 +49,24 @@ pub(super) struct Written {
 
 impl FileCommands {
     /// Creates the files, empty.
-    pub async fn create(runtime: &JobRuntime, identity: &StepIdentity) -> Result<Self, crate::backend::Error> {
+    pub async fn create(
+        runtime: &JobRuntime,
+        identity: &StepIdentity,
+    ) -> Result<Self, crate::backend::Error> {
         for (_, path) in identity.files.iter() {
             runtime.sandbox.write_file(path, b"").await?;
         }
-        Ok(Self { paths: identity.files.clone() })
+        Ok(Self {
+            paths: identity.files.clone(),
+        })
     }
 
     /// The variables that name the files under Gitea's prefix; those under GitHub's come with the `github` context.
     pub fn variables(&self) -> Vec<(String, String)> {
-        self.paths.iter().map(|(name, path)| (format!("GITEA_{}", name.to_ascii_uppercase()), path.clone())).collect()
+        self.paths
+            .iter()
+            .map(|(name, path)| (format!("GITEA_{}", name.to_ascii_uppercase()), path.clone()))
+            .collect()
     }
 
     /// Reads what the step has written, applies variables and paths to the job, and removes the files.
@@ -84,7 +95,9 @@ impl Written {
         match kind {
             "path" => {
                 let added = Arc::make_mut(&mut view.path);
-                files::parse_paths(&text).into_iter().for_each(|path| files::add_path(added, path));
+                files::parse_paths(&text)
+                    .into_iter()
+                    .for_each(|path| files::add_path(added, path));
             }
             "summary" => match files::refuse_summary(content.len() as u64) {
                 None => self.summary = Some(text.into_owned()),
@@ -117,7 +130,8 @@ impl Written {
     }
 
     fn refuse(&mut self, kind: &str, reason: &str) {
-        self.messages.push(format!("##[error]{}", files::failure_text(kind)));
+        self.messages
+            .push(format!("##[error]{}", files::failure_text(kind)));
         self.messages.push(format!("##[error]{reason}"));
         self.failed = true;
     }

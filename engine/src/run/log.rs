@@ -108,7 +108,13 @@ impl StepLog {
         self.finish().await;
         let Some(index) = self.step else { return };
         let at = self.clock.now();
-        self.send(Entry::StepFinished { index, outcome, conclusion, at }).await;
+        self.send(Entry::StepFinished {
+            index,
+            outcome,
+            conclusion,
+            at,
+        })
+        .await;
     }
 
     async fn send_rows(&mut self, lines: &str) {

@@ -105,7 +105,10 @@ impl JobRuntime {
     }
 
     fn annotate(&self, annotation: Annotation) {
-        self.annotations.lock().unwrap_or_else(PoisonError::into_inner).push(annotation);
+        self.annotations
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .push(annotation);
     }
 
     fn collect_leaks(&self, log: &mut StepLog) {
@@ -119,7 +122,10 @@ impl JobRuntime {
     }
 
     fn matchers(&self) -> Matchers {
-        self.matchers.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        self.matchers
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .clone()
     }
 
     fn set_matchers(&self, matchers: Matchers) {
@@ -140,7 +146,13 @@ impl JobRuntime {
 /// # Cancel safety
 /// Not cancel safe: a dropped step loses rows and leaves its processes to the sandbox. End it with `stop`.
 pub async fn run_step(runtime: &JobRuntime, plan: StepPlan, stop: StopSignal) -> StepReport {
-    let StepPlan { index, step, work, view, frame } = plan;
+    let StepPlan {
+        index,
+        step,
+        work,
+        view,
+        frame,
+    } = plan;
     let mut session = Session::open(runtime, index, &work, view, stop);
     let done = match &work {
         Work::Main => session.top_level_step(&step, &frame).await,

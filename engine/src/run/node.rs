@@ -18,7 +18,12 @@ use crate::plan::Conclusion;
 
 impl Session<'_> {
     /// Runs `main` of a JavaScript action; its clean-up is registered as soon as it starts.
-    pub async fn node_main(&mut self, prepared: &Prepared<'_>, mut call: ActionCall, node: &NodeRuns) -> Done {
+    pub async fn node_main(
+        &mut self,
+        prepared: &Prepared<'_>,
+        mut call: ActionCall,
+        node: &NodeRuns,
+    ) -> Done {
         let concluded = match self.node(&call, prepared.frame, &node.main).await {
             Ok(concluded) => concluded,
             Err(message) => return self.refuse(&message),
@@ -38,7 +43,10 @@ impl Session<'_> {
 
     /// Runs `post` of a JavaScript action with the inputs and the state of its main part.
     pub async fn node_post(&mut self, post: &PostStep) -> Conclusion {
-        let Runs::Node(NodeRuns { post: Some(script), .. }) = &post.call.action.metadata.runs else {
+        let Runs::Node(NodeRuns {
+            post: Some(script), ..
+        }) = &post.call.action.metadata.runs
+        else {
             return Conclusion::Success;
         };
         match self.node(&post.call, &post.frame, script).await {
@@ -48,18 +56,32 @@ impl Session<'_> {
     }
 
     async fn node(&mut self, call: &ActionCall, frame: &Frame, script: &str) -> Result<Concluded, String> {
-        let files = FileCommands::create(self.runtime, &call.identity).await.map_err(|error| Chain(&error).to_string())?;
+        let files = FileCommands::create(self.runtime, &call.identity)
+            .await
+            .map_err(|error| Chain(&error).to_string())?;
         let inputs = call.input_variables();
         let state = call.state_variables();
-        let layers = Layers { step: &call.env, state: &state, inputs: &inputs, ..Layers::default() };
+        let layers = Layers {
+            step: &call.env,
+            state: &state,
+            inputs: &inputs,
+            ..Layers::default()
+        };
         let env = self.environment_of(frame, &call.identity, &layers, &files);
         let Some(program) = self.find_program("node", &env).await else {
             return Err("This action runs on Node.js, and there is no 'node' in PATH".to_owned());
         };
         let path = format!("{}/{}", call.action.directory, script.trim_start_matches("./"));
         let cwd = self.runtime.sandbox.layout().workspace.clone();
-        let command = Command { argv: vec![program, path], env, cwd };
-        let (ended, effects): (Ended, _) = self.process(command).await.map_err(|error| Chain(&error).to_string())?;
+        let command = Command {
+            argv: vec![program, path],
+            env,
+            cwd,
+        };
+        let (ended, effects): (Ended, _) = self
+            .process(command)
+            .await
+            .map_err(|error| Chain(&error).to_string())?;
         Ok(self.conclude(&ended, effects, files).await)
     }
 }

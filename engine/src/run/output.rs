@@ -39,7 +39,13 @@ pub(super) struct Pump<'a> {
 impl<'a> Pump<'a> {
     pub fn new(runtime: &'a JobRuntime) -> Self {
         let interpreter = Interpreter::new(runtime.interpreter_settings(), runtime.matchers());
-        Self { runtime, interpreter, carry: Vec::new(), oversized: false, effects: Effects::default() }
+        Self {
+            runtime,
+            interpreter,
+            carry: Vec::new(),
+            oversized: false,
+            effects: Effects::default(),
+        }
     }
 
     /// Takes bytes as they were read.
@@ -74,7 +80,11 @@ impl<'a> Pump<'a> {
     /// Complete lines, the last one with its end.
     async fn lines(&mut self, bytes: &[u8], view: &mut JobView, log: &mut StepLog) {
         let text = String::from_utf8_lossy(bytes);
-        let text = if self.oversized { self.finish_oversized(&text, log) } else { &text };
+        let text = if self.oversized {
+            self.finish_oversized(&text, log)
+        } else {
+            &text
+        };
         if self.interpreter.is_plain(text) {
             log.text(text);
             return;
@@ -111,7 +121,8 @@ impl<'a> Pump<'a> {
 
     async fn line(&mut self, line: &str, view: &mut JobView, log: &mut StepLog) {
         let mut effects = Vec::new();
-        self.interpreter.on_line(line.trim_end_matches('\r'), &mut |effect| effects.push(effect));
+        self.interpreter
+            .on_line(line.trim_end_matches('\r'), &mut |effect| effects.push(effect));
         for effect in effects {
             self.act(effect, view, log).await;
         }
@@ -142,8 +153,11 @@ impl<'a> Pump<'a> {
     async fn read_matchers(&mut self, request: &MatcherRequest, log: &mut StepLog) {
         let sandbox = &self.runtime.sandbox;
         let path = &request.path;
-        let absolute =
-            if path.starts_with('/') { path.clone() } else { format!("{}/{path}", sandbox.layout().workspace) };
+        let absolute = if path.starts_with('/') {
+            path.clone()
+        } else {
+            format!("{}/{path}", sandbox.layout().workspace)
+        };
         let content = match sandbox.read_file(&absolute, matchers::FILE_LIMIT).await {
             Ok(Some(content)) => Ok(String::from_utf8_lossy(&content).into_owned()),
             Ok(None) => Err(format!("there is no file '{path}'")),
@@ -152,7 +166,8 @@ impl<'a> Pump<'a> {
         let mut rows = Vec::new();
         let contents = content.as_deref().map_err(String::as_str);
         // Reading a matcher file yields rows, annotations and a failure, never another file.
-        self.interpreter.on_matcher_file(request, contents, &mut |effect| rows.push(effect));
+        self.interpreter
+            .on_matcher_file(request, contents, &mut |effect| rows.push(effect));
         for effect in rows {
             match effect {
                 Effect::Print(text) => log.line(text),

@@ -121,7 +121,9 @@ impl Running<'_> {
         match read {
             Ok(0) => self.closed = true,
             Ok(_) => {
-                self.pump.bytes(&self.buffer, &mut session.view, &mut session.log).await;
+                self.pump
+                    .bytes(&self.buffer, &mut session.view, &mut session.log)
+                    .await;
                 self.buffer.clear();
                 session.log.flush().await;
                 if let Some((quiet, _)) = &mut self.quiet {
@@ -129,7 +131,9 @@ impl Running<'_> {
                 }
             }
             Err(error) => {
-                session.log.error(format_args!("the output of the process broke off: {error}"));
+                session
+                    .log
+                    .error(format_args!("the output of the process broke off: {error}"));
                 self.closed = true;
             }
         }
@@ -152,8 +156,9 @@ impl Running<'_> {
                 }
             }
             Stop::Kill => {
-                let (_, ladder) =
-                    self.ladder.get_or_insert_with(|| (Ending::Cancelled, Ladder::new(Periods::default())));
+                let (_, ladder) = self
+                    .ladder
+                    .get_or_insert_with(|| (Ending::Cancelled, Ladder::new(Periods::default())));
                 let signal = ladder.on_force(Instant::now());
                 self.send(signal).await;
             }
@@ -169,7 +174,10 @@ impl Running<'_> {
     }
 
     async fn on_rung(&mut self) {
-        let signal = self.ladder.as_mut().and_then(|(_, ladder)| ladder.on_due(Instant::now()));
+        let signal = self
+            .ladder
+            .as_mut()
+            .and_then(|(_, ladder)| ladder.on_due(Instant::now()));
         self.send(signal).await;
     }
 

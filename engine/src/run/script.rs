@@ -34,7 +34,10 @@ impl Session<'_> {
             Ok(files) => files,
             Err(error) => return self.refuse(&Chain(&error).to_string()),
         };
-        let layers = Layers { step: &prepared.own_env, ..Layers::default() };
+        let layers = Layers {
+            step: &prepared.own_env,
+            ..Layers::default()
+        };
         let env = self.environment_of(prepared.frame, &prepared.identity, &layers, &files);
         match self.start_script(prepared, &script, env).await {
             Ok((ended, effects)) => self.conclude(&ended, effects, files).await.done,
@@ -45,9 +48,18 @@ impl Session<'_> {
     async fn evaluate_script(&self, prepared: &Prepared<'_>, run: &RunStep) -> Result<Script, String> {
         let evaluator = self.evaluator(prepared.frame, &prepared.identity);
         let env = &prepared.env;
-        let text = evaluator.field(&run.script, env.clone()).await.map_err(|error| error.0)?;
-        let shell = evaluator.optional(run.shell.as_ref(), env).await.map_err(|error| error.0)?;
-        let directory = evaluator.optional(run.working_directory.as_ref(), env).await.map_err(|error| error.0)?;
+        let text = evaluator
+            .field(&run.script, env.clone())
+            .await
+            .map_err(|error| error.0)?;
+        let shell = evaluator
+            .optional(run.shell.as_ref(), env)
+            .await
+            .map_err(|error| error.0)?;
+        let directory = evaluator
+            .optional(run.working_directory.as_ref(), env)
+            .await
+            .map_err(|error| error.0)?;
         // Defaults of the job are not used inside of composite actions.
         let in_job = prepared.frame.action.is_none();
         let shell = shell.or_else(|| self.view.default_shell.clone().filter(|_| in_job));
@@ -97,10 +109,18 @@ impl Session<'_> {
         let sandbox = &self.runtime.sandbox;
         let temp = &sandbox.layout().temp;
         let path = format!("{temp}/{}{}", self.runtime.unique_name(), script.shell.extension);
-        sandbox.write_file(&path, script.shell.script_file(&script.text).as_bytes()).await?;
+        sandbox
+            .write_file(&path, script.shell.script_file(&script.text).as_bytes())
+            .await?;
         let mut argv = vec![program.unwrap_or_else(|| script.shell.program.clone())];
         argv.extend(script.shell.argv(&path));
-        let ended = self.process(Command { argv, env, cwd: script.directory.clone() }).await;
+        let ended = self
+            .process(Command {
+                argv,
+                env,
+                cwd: script.directory.clone(),
+            })
+            .await;
         if let Err(error) = sandbox.remove_file(&path).await {
             tracing::debug!(%error, path, "a script file stays until the job is removed");
         }
@@ -124,7 +144,8 @@ impl Session<'_> {
         if let Ended::Exited(code) = ended
             && *code != 0
         {
-            self.log.error(format_args!("Process completed with exit code {code}."));
+            self.log
+                .error(format_args!("Process completed with exit code {code}."));
         }
         let written = files.collect(self.runtime, &mut self.view).await;
         for message in &written.messages {
@@ -139,7 +160,13 @@ impl Session<'_> {
         let (mut outputs, mut state) = (effects.outputs, effects.state);
         outputs.extend(written.outputs);
         state.extend(written.state);
-        Concluded { done: Done { outputs, ..Done::plain(outcome) }, state }
+        Concluded {
+            done: Done {
+                outputs,
+                ..Done::plain(outcome)
+            },
+            state,
+        }
     }
 }
 
@@ -155,8 +182,23 @@ pub(super) fn shown_environment<'a>(
     job: impl Iterator<Item = (&'a String, &'a String)>,
     prepared: &Prepared<'_>,
 ) -> Vec<(String, String)> {
-    let mut shown: indexmap::IndexMap<&str, &str> = job.map(|(name, value)| (name.as_str(), value.as_str())).collect();
-    shown.extend(prepared.frame.env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-    shown.extend(prepared.own_env.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-    shown.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+    let mut shown: indexmap::IndexMap<&str, &str> =
+        job.map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    shown.extend(
+        prepared
+            .frame
+            .env
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str())),
+    );
+    shown.extend(
+        prepared
+            .own_env
+            .iter()
+            .map(|(name, value)| (name.as_str(), value.as_str())),
+    );
+    shown
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect()
 }

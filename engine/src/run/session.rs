@@ -47,22 +47,28 @@ pub(super) struct Done {
 impl Done {
     /// A step that ended without outputs and whose end is not tolerated.
     pub fn plain(outcome: Conclusion) -> Self {
-        Self { outcome, conclusion: outcome, outputs: IndexMap::new() }
+        Self {
+            outcome,
+            conclusion: outcome,
+            outputs: IndexMap::new(),
+        }
     }
 }
 
 impl<'a> Session<'a> {
-    pub fn open(
-        runtime: &'a JobRuntime,
-        index: usize,
-        work: &Work,
-        view: JobView,
-        stop: StopSignal,
-    ) -> Self {
+    pub fn open(runtime: &'a JobRuntime, index: usize, work: &Work, view: JobView, stop: StopSignal) -> Self {
         // Rows of a clean-up stand behind all steps.
         let step = matches!(work, Work::Main).then_some(index);
         let log = StepLog::open(runtime, step);
-        Self { runtime, index, view, log, stop, posts: Vec::new(), guards: Vec::new() }
+        Self {
+            runtime,
+            index,
+            view,
+            log,
+            stop,
+            posts: Vec::new(),
+            guards: Vec::new(),
+        }
     }
 
     pub async fn close(mut self, done: Done) -> StepReport {
@@ -102,7 +108,9 @@ impl<'a> Session<'a> {
                 frame: &guard.frame,
                 identity: &guard.identity,
             };
-            let holds = evaluator.condition(&guard.condition, guard.env.clone(), Status::Cancelled).await;
+            let holds = evaluator
+                .condition(&guard.condition, guard.env.clone(), Status::Cancelled)
+                .await;
             if !holds.unwrap_or(false) {
                 return false;
             }

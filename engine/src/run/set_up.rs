@@ -35,7 +35,14 @@ pub struct SetUp {
 ///
 /// Without a machine the job cannot run: the reasons are in its log already, and it only remains to wind it up.
 pub async fn set_up(request: SetUp) -> (Arc<JobRuntime>, JobPlan, Option<Machine>) {
-    let SetUp { mut plan, sandbox, entries, clock, settings, runner_name } = request;
+    let SetUp {
+        mut plan,
+        sandbox,
+        entries,
+        clock,
+        settings,
+        runner_name,
+    } = request;
     let masks = Masks::default();
     let mut runtime = JobRuntime::new(sandbox, masks, entries, clock, settings);
     runtime.settings.step_debug |= is_switched_on(&plan, "ACTIONS_STEP_DEBUG");
@@ -59,7 +66,11 @@ async fn prepare(
     runner: Arc<Object>,
     log: &mut StepLog,
 ) -> Option<Machine> {
-    let event = plan.contexts.github.get("event").map_or_else(|| "{}".to_owned(), Value::to_json);
+    let event = plan
+        .contexts
+        .github
+        .get("event")
+        .map_or_else(|| "{}".to_owned(), Value::to_json);
     let path = event_path(layout);
     if let Err(error) = runtime.sandbox.write_file(&path, event.as_bytes()).await {
         log.error(Chain(&error));
@@ -85,7 +96,10 @@ fn is_switched_on(plan: &JobPlan, name: &str) -> bool {
 
 fn add_secrets(runtime: &JobRuntime, plan: &JobPlan, log: &mut StepLog) {
     for (name, value) in plan.contexts.secrets.iter() {
-        if DEBUG_SWITCHES.iter().any(|switch| switch.eq_ignore_ascii_case(name)) {
+        if DEBUG_SWITCHES
+            .iter()
+            .any(|switch| switch.eq_ignore_ascii_case(name))
+        {
             continue;
         }
         if let Err(refusal) = runtime.masks.add_secret(name, &value.to_text()) {
@@ -96,7 +110,10 @@ fn add_secrets(runtime: &JobRuntime, plan: &JobPlan, log: &mut StepLog) {
 
 fn announce(log: &mut StepLog, plan: &JobPlan, runner_name: &str) {
     log.line("##[group]Set up job");
-    log.line(format_args!("Current runner version: '{}'", env!("CARGO_PKG_VERSION")));
+    log.line(format_args!(
+        "Current runner version: '{}'",
+        env!("CARGO_PKG_VERSION")
+    ));
     log.line(format_args!("Runner name: '{runner_name}'"));
     log.line("Secret source: Actions");
     log.line("Prepare workflow directory");

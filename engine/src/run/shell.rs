@@ -31,7 +31,11 @@ impl Shell {
     /// The shell that a step gets without asking: bash with the arguments of `sh` where bash exists, else `sh`.
     pub fn default_of(bash_exists: bool) -> Self {
         let program = if bash_exists { "bash" } else { "sh" };
-        Self { program: program.to_owned(), arguments: "-e {0}".to_owned(), extension: ".sh" }
+        Self {
+            program: program.to_owned(),
+            arguments: "-e {0}".to_owned(),
+            extension: ".sh",
+        }
     }
 
     /// Reads a `shell` key.
@@ -41,16 +45,26 @@ impl Shell {
     pub fn parse(text: &str) -> Result<Self, &'static str> {
         let text = text.trim();
         let (program, rest) = text.split_once(' ').unwrap_or((text, ""));
-        let known = BUILT_IN.iter().find(|(name, ..)| name.eq_ignore_ascii_case(program));
+        let known = BUILT_IN
+            .iter()
+            .find(|(name, ..)| name.eq_ignore_ascii_case(program));
         let extension = known.map_or("", |(_, _, extension)| extension);
         if rest.trim().is_empty() {
             let (_, arguments, _) = known.ok_or(INVALID_SHELL)?;
-            return Ok(Self { program: program.to_owned(), arguments: (*arguments).to_owned(), extension });
+            return Ok(Self {
+                program: program.to_owned(),
+                arguments: (*arguments).to_owned(),
+                extension,
+            });
         }
         if !rest.contains("{0}") {
             return Err(INVALID_SHELL);
         }
-        Ok(Self { program: program.to_owned(), arguments: rest.trim().to_owned(), extension })
+        Ok(Self {
+            program: program.to_owned(),
+            arguments: rest.trim().to_owned(),
+            extension,
+        })
     }
 
     /// The arguments with the script in its place, split as a command line is.
@@ -58,7 +72,13 @@ impl Shell {
         let unescape = |text: &str| text.replace("{{", "{").replace("}}", "}");
         split_command_line(&self.arguments)
             .iter()
-            .map(|argument| argument.split("{0}").map(unescape).collect::<Vec<_>>().join(script))
+            .map(|argument| {
+                argument
+                    .split("{0}")
+                    .map(unescape)
+                    .collect::<Vec<_>>()
+                    .join(script)
+            })
             .collect()
     }
 
@@ -108,7 +128,11 @@ fn split_command_line(line: &str) -> Vec<String> {
 
 /// The lines with which a script announces itself in the log.
 pub(super) fn script_header(script: &str, shell: &str, env: &[(String, String)]) -> String {
-    let first = script.trim_start_matches(['\r', '\n']).lines().next().unwrap_or_default();
+    let first = script
+        .trim_start_matches(['\r', '\n'])
+        .lines()
+        .next()
+        .unwrap_or_default();
     let mut header = format!("##[group]Run {first}\n");
     for line in script.lines() {
         // Writing to a String cannot fail.
@@ -144,14 +168,23 @@ mod tests {
 
     #[test]
     fn shells_become_argument_lists() {
-        check("bash", &["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "/t/s x"]);
-        check("BASH", &["BASH", "--noprofile", "--norc", "-e", "-o", "pipefail", "/t/s x"]);
+        check(
+            "bash",
+            &["bash", "--noprofile", "--norc", "-e", "-o", "pipefail", "/t/s x"],
+        );
+        check(
+            "BASH",
+            &["BASH", "--noprofile", "--norc", "-e", "-o", "pipefail", "/t/s x"],
+        );
         check("sh", &["sh", "-e", "/t/s x"]);
         check("python", &["python", "/t/s x"]);
         check("pwsh", &["pwsh", "-command", ". '/t/s x'"]);
         check("node {0}", &["node", "/t/s x"]);
         check("bash -e {0} tail", &["bash", "-e", "/t/s x", "tail"]);
-        check("env \"PROBE=two words\" bash -eu {0}", &["env", "PROBE=two words", "bash", "-eu", "/t/s x"]);
+        check(
+            "env \"PROBE=two words\" bash -eu {0}",
+            &["env", "PROBE=two words", "bash", "-eu", "/t/s x"],
+        );
         check("perl '-E' {0}", &["perl", "'-E'", "/t/s x"]);
         check("x {{}} \"a \\\"b\" {0}", &["x", "{}", "a \"b", "/t/s x"]);
     }

@@ -4,11 +4,11 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::file_commands::reserve;
-use super::{JobRuntime, Session};
 use super::action::{self, Resolved};
 use super::evaluate::{Evaluator, Failure, overlay};
+use super::file_commands::reserve;
 use super::session::{Done, Guard};
+use super::{JobRuntime, Session};
 use crate::expr::Object;
 use crate::job::{Frame, PostStep, StepIdentity};
 use crate::model::{ActionRef, Step, StepAction, StringMap};
@@ -50,7 +50,10 @@ impl Session<'_> {
         let mut post = post.clone();
         post.call.identity.files = reserve(self.runtime);
         let post = &post;
-        let env = overlay(self.view.env(&post.frame), post.call.env.iter().map(|(name, value)| (name, value)));
+        let env = overlay(
+            self.view.env(&post.frame),
+            post.call.env.iter().map(|(name, value)| (name, value)),
+        );
         let status = self.view.status;
         let evaluator = self.evaluator(&post.frame, &post.call.identity);
         match evaluator.condition(&post.condition, env.clone(), status).await {
@@ -76,7 +79,12 @@ impl Session<'_> {
     }
 
     pub fn evaluator<'s>(&'s self, frame: &'s Frame, identity: &'s StepIdentity) -> Evaluator<'s> {
-        Evaluator { runtime: self.runtime, view: &self.view, frame, identity }
+        Evaluator {
+            runtime: self.runtime,
+            view: &self.view,
+            frame,
+            identity,
+        }
     }
 
     /// Evaluates `env` and `name`; what fails there fails the step later, once it has been announced.
@@ -104,7 +112,15 @@ impl Session<'_> {
             Some(name) => name,
             None => default_name(&evaluator, step, &env).await,
         };
-        Prepared { step, frame, identity, own_env: own_env.into_iter().collect(), env, name, failure }
+        Prepared {
+            step,
+            frame,
+            identity,
+            own_env: own_env.into_iter().collect(),
+            env,
+            name,
+            failure,
+        }
     }
 
     async fn prepared_step(&mut self, mut prepared: Prepared<'_>) -> Done {
@@ -126,10 +142,15 @@ impl Session<'_> {
         }
         let step = prepared.step;
         let evaluator = self.evaluator(prepared.frame, &prepared.identity);
-        if !evaluator.condition(&step.condition, prepared.env.clone(), self.view.status).await? {
+        if !evaluator
+            .condition(&step.condition, prepared.env.clone(), self.view.status)
+            .await?
+        {
             return Ok(None);
         }
-        let minutes = evaluator.optional::<f64>(step.timeout_minutes.as_ref(), &prepared.env).await;
+        let minutes = evaluator
+            .optional::<f64>(step.timeout_minutes.as_ref(), &prepared.env)
+            .await;
         match minutes {
             Ok(minutes) => Ok(Some(minutes.and_then(deadline_after))),
             Err(failure) => {
@@ -156,7 +177,9 @@ impl Session<'_> {
             let minutes = (deadline - started).as_secs() / 60;
             if self.guards.is_empty() {
                 let name = &prepared.name;
-                self.log.error(format_args!("The action '{name}' has timed out after {minutes} minutes."));
+                self.log.error(format_args!(
+                    "The action '{name}' has timed out after {minutes} minutes."
+                ));
             } else {
                 self.log.error("The action has timed out.");
             }
@@ -173,7 +196,8 @@ impl Session<'_> {
             StepAction::Uses(uses) => match action::resolve(self.runtime, &uses.uses.value).await {
                 Ok(Resolved::Action(action)) => self.action(prepared, uses, action).await,
                 Ok(Resolved::CheckedOut) => {
-                    self.log.line("The workspace already holds a copy of the repository; nothing to check out.");
+                    self.log
+                        .line("The workspace already holds a copy of the repository; nothing to check out.");
                     Done::plain(Conclusion::Success)
                 }
                 Err(message) => self.refuse(&message),
@@ -192,13 +216,19 @@ impl Session<'_> {
     /// Applies `continue-on-error`, which is evaluated only if the step failed.
     async fn tolerate(&mut self, prepared: &Prepared<'_>, mut done: Done) -> Done {
         done.conclusion = done.outcome;
-        let Some(field) = prepared.step.continue_on_error.as_ref() else { return done };
+        let Some(field) = prepared.step.continue_on_error.as_ref() else {
+            return done;
+        };
         if done.outcome != Conclusion::Failure {
             return done;
         }
         let env = overlay(prepared.env.clone(), self.view.env.iter());
         let env = overlay(env, prepared.own_env.iter().map(|(name, value)| (name, value)));
-        match self.evaluator(prepared.frame, &prepared.identity).field::<bool>(field, env).await {
+        match self
+            .evaluator(prepared.frame, &prepared.identity)
+            .field::<bool>(field, env)
+            .await
+        {
             Ok(true) => done.conclusion = Conclusion::Success,
             Ok(false) => {}
             Err(failure) => self.log.error(failure),
@@ -222,19 +252,29 @@ fn deadline_after(minutes: f64) -> Option<Instant> {
 fn identity_of(runtime: &JobRuntime, step: &Step) -> StepIdentity {
     let (repository, git_ref) = match &step.action {
         StepAction::Uses(uses) => match &uses.uses.value {
-            ActionRef::Remote { repository, git_ref, .. } => (Some(repository.clone()), Some(git_ref.clone())),
+            ActionRef::Remote {
+                repository, git_ref, ..
+            } => (Some(repository.clone()), Some(git_ref.clone())),
             ActionRef::Local(_) | ActionRef::Docker(_) => (None, None),
         },
         StepAction::Run(_) => (None, None),
     };
-    StepIdentity { action: step.id.clone(), repository, git_ref, files: reserve(runtime) }
+    StepIdentity {
+        action: step.id.clone(),
+        repository,
+        git_ref,
+        files: reserve(runtime),
+    }
 }
 
 /// The name of a step that has none: `Run` and the first line of its script, or what it uses.
 async fn default_name(evaluator: &Evaluator<'_>, step: &Step, env: &Object) -> String {
     match &step.action {
         StepAction::Run(run) => {
-            let script = evaluator.field(&run.script, env.clone()).await.unwrap_or_default();
+            let script = evaluator
+                .field(&run.script, env.clone())
+                .await
+                .unwrap_or_default();
             let first = script.trim_start().lines().next().unwrap_or_default();
             format!("Run {}", first.trim_end())
         }

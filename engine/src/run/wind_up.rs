@@ -33,7 +33,10 @@ pub async fn wind_up(runtime: &JobRuntime, plan: &JobPlan, machine: Option<&Mach
         collect_outputs(runtime, plan, machine, &mut wound, &mut log);
     }
     for orphan in runtime.sandbox.end_orphans().await {
-        log.line(format_args!("Terminate orphan process: pid ({}) ({})", orphan.pid, orphan.name));
+        log.line(format_args!(
+            "Terminate orphan process: pid ({}) ({})",
+            orphan.pid, orphan.name
+        ));
     }
     for line in runtime.leak_lines() {
         log.line(line);

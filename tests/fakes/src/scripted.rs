@@ -47,7 +47,9 @@ impl ScriptedForge {
             faults: faults.into_iter().collect(),
             ..Kept::default()
         };
-        Self { kept: Mutex::new(kept) }
+        Self {
+            kept: Mutex::new(kept),
+        }
     }
 
     /// Asks for a cancel in the answer to every update that tells of this step.
@@ -85,14 +87,20 @@ impl ScriptedForge {
 impl Kept {
     fn fault(&mut self, operation: &'static str) -> Result<Fault, Error> {
         match self.faults.pop_front().unwrap_or(Fault::None) {
-            Fault::Refuse => Err(Error::Unavailable { operation, reason: "refused by script".to_owned() }),
+            Fault::Refuse => Err(Error::Unavailable {
+                operation,
+                reason: "refused by script".to_owned(),
+            }),
             fault => Ok(fault),
         }
     }
 
     fn answer<T>(fault: Fault, operation: &'static str, answer: T) -> Result<T, Error> {
         if fault == Fault::LoseAnswer {
-            return Err(Error::Unavailable { operation, reason: "answer lost by script".to_owned() });
+            return Err(Error::Unavailable {
+                operation,
+                reason: "answer lost by script".to_owned(),
+            });
         }
         Ok(answer)
     }
@@ -100,7 +108,11 @@ impl Kept {
     fn append(&mut self, batch: &LogBatch) -> Result<Ack, Error> {
         let fault = self.fault("append_log")?;
         let rows = self.rows.entry(batch.task).or_default();
-        let taken = if fault == Fault::TakeHalf { batch.len() / 2 } else { batch.len() };
+        let taken = if fault == Fault::TakeHalf {
+            batch.len() / 2
+        } else {
+            batch.len()
+        };
         for (row, index) in batch.rows().take(taken).zip(batch.first.0..) {
             // Rows that are known are skipped; a gap would be a loss, which the answer shows.
             if index == rows.len() as u64 {
@@ -113,11 +125,18 @@ impl Kept {
 
     fn update(&mut self, progress: Progress) -> Result<Directive, Error> {
         let fault = self.fault("update")?;
-        let cancel = progress.steps.iter().any(|step| Some(step.index) == self.cancel_at_step);
+        let cancel = progress
+            .steps
+            .iter()
+            .any(|step| Some(step.index) == self.cancel_at_step);
         for step in progress.steps {
             self.steps.insert((progress.task, step.index), step);
         }
-        let directive = if cancel { Directive::Cancel } else { Directive::Continue };
+        let directive = if cancel {
+            Directive::Cancel
+        } else {
+            Directive::Continue
+        };
         Self::answer(fault, "update", directive)
     }
 
@@ -137,7 +156,11 @@ impl Forge for ScriptedForge {
         let mut kept = self.kept();
         let count = capacity.min(kept.claims.len());
         let claims: Vec<Claim> = kept.claims.drain(..count).collect();
-        let answer = if claims.is_empty() { Err(Error::Exhausted) } else { Ok(claims) };
+        let answer = if claims.is_empty() {
+            Err(Error::Exhausted)
+        } else {
+            Ok(claims)
+        };
         Box::pin(std::future::ready(answer))
     }
 

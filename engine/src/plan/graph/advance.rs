@@ -12,7 +12,7 @@ use super::{CancelReason, Effect, Run, Work};
 use crate::model::{Job, NodeKind};
 
 /// The greatest number of jobs and legs in a run: nested calls with matrices could make any number of them.
-const MAX_RUN_SIZE: usize = 20_000;
+const MAX_RUN_SIZE: usize = 5_000;
 
 impl Run {
     pub(super) fn job(&self, at: JobRef) -> &JobNode {

@@ -393,3 +393,23 @@ jobs:
         r#"{"word":"hello","n":4,"b":false}"#
     );
 }
+
+#[test]
+fn calls_that_multiply_are_stopped() {
+    let numbers = (0..256)
+        .map(|number| number.to_string())
+        .collect::<Vec<_>>()
+        .join(",");
+    let strategy = format!("strategy: {{fail-fast: false, matrix: {{v: [{numbers}]}}}}");
+    let root = format!("on: push\njobs:\n  a: {{{strategy}, uses: ./f.yml}}\n  b: {{STEPS}}");
+    let callee = format!("on: workflow_call\njobs:\n  c: {{{strategy}, STEPS}}");
+    let mut bench = Bench::new(&root, &[("f.yml", &callee)]);
+    let effects = bench.event("start");
+    assert!(
+        effects.starts_with("start b; start a(_0).c(_0); start a(_0).c(_1); "),
+        "{}",
+        &effects[..200]
+    );
+    assert!(effects.ends_with("a(_255).c is failure"));
+    assert_eq!(bench.reason("a(_255).c"), "the run has more than 5000 jobs");
+}

@@ -3,19 +3,18 @@
 //! Beyond the standard it takes single quotes, keys without quotes, comments, commas without values, hexadecimal and
 //! octal numbers, `NaN` and the infinities. What follows the first value is ignored.
 
-use std::fmt::Write as _;
+mod number;
+mod path;
+
 use std::sync::Arc;
 
 use super::super::memory::{MemoryExceeded, VALUE_BYTES, text_bytes};
-use super::super::number;
 use super::super::{Array, Object, Value};
 use super::scanner::{Mistake, Scanner, is_identifier};
+use path::Path;
 
 /// How deep lists and mappings may nest.
 const MAX_DEPTH: usize = 64;
-
-/// Integers with more digits than this are refused.
-const MAX_INTEGER_LENGTH: usize = 380;
 
 /// Why a text has no value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -249,7 +248,7 @@ impl Reader<'_> {
         let digits = self.located(digits)?;
         // The value counts as read before its digits are looked at; messages show it in their path.
         self.complete_value()?;
-        let number = self.located(parse_number(digits))?;
+        let number = self.located(number::parse(digits))?;
         Ok(Token::Value(Value::from(number)))
     }
 
@@ -284,29 +283,33 @@ impl Reader<'_> {
     }
 
     fn close(&mut self, bracket: char) -> Result<Value, LenientError> {
-        let (kind, value) = match (self.open.pop(), bracket) {
-            (Some(Open::Array { items, .. }), ']') => ("", Value::from(Array::new(items))),
-            (Some(Open::Object { object, .. }), '}') => ("", Value::from(object)),
-            (Some(Open::Array { .. }), _) => ("Array", Value::Null),
-            (Some(Open::Object { .. }), _) => ("Object", Value::Null),
-            (None, _) => ("None", Value::Null),
+        let value = match (self.open.pop(), bracket) {
+            (Some(Open::Array { items, .. }), ']') => Value::from(Array::new(items)),
+            (Some(Open::Object { object, .. }), '}') => Value::from(object),
+            (open, _) => return Err(self.mismatch(bracket, open.as_ref())),
         };
-        if kind.is_empty() {
-            self.state = if self.open.is_empty() {
-                State::Finished
-            } else {
-                State::PostValue
-            };
-            return Ok(value);
-        }
+        self.state = if self.open.is_empty() {
+            State::Finished
+        } else {
+            State::PostValue
+        };
+        Ok(value)
+    }
+
+    fn mismatch(&self, bracket: char, open: Option<&Open>) -> LenientError {
         let token = match bracket {
             '}' => "EndObject",
             ']' => "EndArray",
             _ => "EndConstructor",
         };
-        Err(self.fail(format!(
+        let kind = match open {
+            Some(Open::Array { .. }) => "Array",
+            Some(Open::Object { .. }) => "Object",
+            None => "None",
+        };
+        self.fail(format!(
             "JsonToken {token} is not valid for closing JsonType {kind}."
-        )))
+        ))
     }
 
     fn spend(&mut self, bytes: usize) -> Result<(), LenientError> {
@@ -338,72 +341,14 @@ impl Reader<'_> {
         if self.state == State::Start && position == 0 {
             line = 0;
         }
-        let (mistake, path) = (mistake.into(), self.path());
+        // A list or mapping of which nothing was read yet is not part of the path.
+        let is_at_start = matches!(self.state, State::ArrayStart | State::ObjectStart);
+        let shown = self.open.len() - usize::from(is_at_start && !self.open.is_empty());
+        let (mistake, path) = (mistake.into(), Path(&self.open[..shown]));
         LenientError::Malformed(format!(
             "{mistake} Path '{path}', line {line}, position {position}."
         ))
     }
-
-    /// The path of the current value; a list or mapping of which nothing was read yet is not part of it.
-    fn path(&self) -> String {
-        let is_at_start = matches!(self.state, State::ArrayStart | State::ObjectStart);
-        let shown = self.open.len() - usize::from(is_at_start && !self.open.is_empty());
-        let mut path = String::new();
-        for open in &self.open[..shown] {
-            let written = match open {
-                Open::Array { started, .. } => write!(path, "[{}]", started.saturating_sub(1)),
-                Open::Object { key, .. } => write_key(&mut path, key.as_deref().unwrap_or_default()),
-            };
-            debug_assert!(written.is_ok(), "writing to a text does not fail");
-        }
-        path
-    }
-}
-
-fn write_key(path: &mut String, key: &str) -> std::fmt::Result {
-    const SPECIAL: &[char] = &[
-        '.', ' ', '\'', '/', '"', '[', ']', '(', ')', '\t', '\n', '\r', '\u{c}', '\u{8}', '\\', '\u{85}',
-        '\u{2028}', '\u{2029}',
-    ];
-    if key.contains(SPECIAL) {
-        return write!(path, "['{}']", key.replace('\\', "\\\\").replace('\'', "\\'"));
-    }
-    let dot = if path.is_empty() { "" } else { "." };
-    write!(path, "{dot}{key}")
-}
-
-/// Reads a number: one that begins with `0x` is hexadecimal, one that begins with another `0` octal.
-fn parse_number(digits: &str) -> Result<f64, Mistake> {
-    let invalid = || Mistake::from(format!("Input string '{digits}' is not a valid number."));
-    let is_other_base =
-        digits.len() > 1 && digits.starts_with('0') && !digits[1..].starts_with(['.', 'e', 'E']);
-    if is_other_base {
-        let bits = match digits.strip_prefix("0x").or_else(|| digits.strip_prefix("0X")) {
-            Some(hexadecimal) => integer_bits(hexadecimal, 16),
-            None => integer_bits(digits, 8),
-        };
-        #[expect(
-            clippy::cast_precision_loss,
-            reason = "numbers are doubles, as in every JSON reader"
-        )]
-        return bits.map(|bits| bits.cast_signed() as f64).ok_or_else(invalid);
-    }
-    if !number::is_decimal(digits) {
-        return Err(invalid());
-    }
-    if digits.len() > MAX_INTEGER_LENGTH && !digits.contains(['.', 'e', 'E']) {
-        return Err(format!("JSON integer {digits} is too large to parse.").into());
-    }
-    digits.parse().map_err(|_| invalid())
-}
-
-/// Reads the bits of a 64-bit integer.
-fn integer_bits(digits: &str, radix: u32) -> Option<u64> {
-    // The standard parser would also accept a sign here.
-    if !digits.chars().all(|c| c.is_digit(radix)) {
-        return None;
-    }
-    u64::from_str_radix(digits, radix).ok()
 }
 
 #[cfg(test)]

@@ -21,6 +21,7 @@ impl Evaluator<'_> {
             (Builtin::Case, [branches @ .., default]) => self.case(branches, default, inner),
             (Builtin::HashFiles, patterns) => self.hash_files(patterns, inner),
             (Builtin::Status(status), ids) => self.status(status, ids, inner),
+            // No expression with such a call is parsed.
             _ => Err(EvalError::Failed("Too few parameters supplied".to_owned())),
         }
     }

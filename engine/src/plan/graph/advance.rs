@@ -179,25 +179,24 @@ impl Run {
             self.granted.push_back(next);
         }
         let node = self.job_mut(at.job);
-        // The leg that finishes last wins, but an empty output does not hide one that another leg has set.
-        for (name, value) in outputs {
-            if !value.is_empty() || !node.outputs.contains_key(&name) {
-                node.outputs.insert(name, value);
-            }
-        }
+        node.take_outputs(outputs);
         if node.fail_fast && node.legs[at.leg].effective() == Some(Conclusion::Failure) {
             for leg in 0..self.job(at.job).legs.len() {
                 self.cancel_leg(LegRef { job: at.job, leg }, &CancelReason::FailFast);
             }
         }
-        let node = self.job(at.job);
-        if node.phase != JobPhase::Expanded {
-            return;
+        // The cancellation of the last other leg has ended the job already.
+        if self.job(at.job).phase == JobPhase::Expanded {
+            self.settle_legs(at.job);
         }
-        let conclusions: Option<Vec<Conclusion>> = node.legs.iter().map(LegNode::effective).collect();
+    }
+
+    /// Ends a job whose last leg has ended, and otherwise gives the free place to the next leg.
+    fn settle_legs(&mut self, at: JobRef) {
+        let conclusions: Option<Vec<Conclusion>> = self.job(at).legs.iter().map(LegNode::effective).collect();
         match conclusions {
-            Some(conclusions) => self.finish_job(at.job, merge(conclusions.into_iter())),
-            None => self.work.push_back(Work::Fill(at.job)),
+            Some(conclusions) => self.finish_job(at, merge(conclusions.into_iter())),
+            None => self.work.push_back(Work::Fill(at)),
         }
     }
 

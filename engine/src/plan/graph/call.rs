@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use super::super::Conclusion;
 use super::evaluate::{failed, scope};
-use super::frame::{Frame, FrameId, FramePhase, Holder, LegPhase, LegRef, nodes};
+use super::frame::{Frame, FrameId, FramePhase, Holder, LegPhase, LegRef};
 use super::source::{WorkflowSource, qualify};
 use super::{Effect, Run};
 use crate::expr::{Object, Scope, Value};
@@ -26,24 +26,18 @@ impl Run {
         let inputs = inputs(trigger, call, scope(&contexts))
             .map_err(|error| failed("with", &self.job(at.job).job, error))?;
         let secrets = self.call_secrets(at, &call.secrets, contexts)?;
-        let leg = self.leg(at);
-        let (key_prefix, name_prefix) = (format!("{}.", leg.key), format!("{} / ", leg.name));
-        let id = FrameId(self.frames.len());
         self.grow(workflow.jobs.len())?;
-        let jobs = nodes(&workflow.jobs);
-        self.frames.push(Frame {
-            workflow,
+        let jobs = workflow.jobs.clone();
+        let leg = self.leg(at);
+        let frame = Frame {
             reference: Some(reference),
-            inputs: Arc::new(inputs),
-            secrets,
             caller: Some(at),
-            key_prefix,
-            name_prefix,
-            phase: FramePhase::New,
-            cancelled: false,
-            open_jobs: jobs.len(),
-            jobs,
-        });
+            key_prefix: format!("{}.", leg.key),
+            name_prefix: format!("{} / ", leg.name),
+            ..Frame::new(workflow, &jobs, Arc::new(inputs), secrets)
+        };
+        let id = FrameId(self.frames.len());
+        self.frames.push(frame);
         self.leg_mut(at).phase = LegPhase::Calling(id);
         let concurrency = self
             .frame_concurrency(id)

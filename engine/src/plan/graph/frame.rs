@@ -123,8 +123,8 @@ pub(super) enum LegPhase {
 }
 
 impl Frame {
-    /// The frame of the root workflow, with the selected jobs only.
-    pub fn root(
+    /// The frame of a workflow that nobody calls, with the selected jobs only.
+    pub fn new(
         workflow: Arc<Workflow>,
         selected: &[Arc<Job>],
         inputs: Arc<Object>,
@@ -166,6 +166,18 @@ impl Frame {
             }
         }
         found
+    }
+}
+
+impl JobNode {
+    /// Merges the outputs of a leg: the leg that finishes last wins, but an empty output hides none that another leg
+    /// has set.
+    pub fn take_outputs(&mut self, outputs: IndexMap<String, String>) {
+        for (name, value) in outputs {
+            if !value.is_empty() || !self.outputs.contains_key(&name) {
+                self.outputs.insert(name, value);
+            }
+        }
     }
 }
 

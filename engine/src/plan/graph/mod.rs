@@ -145,7 +145,7 @@ impl Run {
     pub fn new(spec: RunSpec<'_>) -> Result<Self, Vec<Diagnostic>> {
         let selected = check::selection(&spec.workflow, spec.only.as_deref())?;
         let library = check::check(&spec.workflow, &selected, spec.workflows)?;
-        let root = Frame::root(spec.workflow, &selected, spec.inputs, spec.secrets);
+        let root = Frame::new(spec.workflow, &selected, spec.inputs, spec.secrets);
         let mut run = Self {
             library,
             github: spec.github,

@@ -5,6 +5,7 @@
 
 use std::convert::Infallible;
 use std::io;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rustix::process::{
@@ -14,6 +15,34 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::sleep;
 
 use super::{blocking, procfs, spawn};
+
+/// How many jobs run on the host; like the children it is a fact of the whole process.
+static JOBS: AtomicUsize = AtomicUsize::new(0);
+
+/// A job that runs, until the value is dropped.
+pub(super) struct LiveJob(());
+
+impl LiveJob {
+    /// Counts a job.
+    pub fn begin() -> Self {
+        JOBS.fetch_add(1, Ordering::Relaxed);
+        Self(())
+    }
+
+    /// Says whether no other job runs: then every orphan that the runner adopted is this job's.
+    ///
+    /// A job that begins at this moment has started nothing yet, so the order of memory does not matter.
+    #[expect(clippy::unused_self, reason = "only a job that runs can be the only one")]
+    pub fn is_alone(&self) -> bool {
+        JOBS.load(Ordering::Relaxed) == 1
+    }
+}
+
+impl Drop for LiveJob {
+    fn drop(&mut self) {
+        JOBS.fetch_sub(1, Ordering::Relaxed);
+    }
+}
 
 /// How long a zombie may wait to be reaped; it bounds how often the process table is read.
 const PAUSE: Duration = Duration::from_millis(250);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use super::claim::{self, Claim};
 use super::tree::{JobTree, TRACKING_VARIABLE};
-use super::{HostSandbox, environment, files, procfs, remove};
+use super::{HostSandbox, environment, files, remove};
 use crate::backend::{Error, Layout, arch_name, os_name};
 
 /// What a host sandbox is made of.
@@ -61,19 +61,12 @@ fn assemble(
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)));
     let tmp = root.join("tmp").to_string_lossy().into_owned();
     let environment = environment::base(own, &options.allowed_environment, &layout, &tmp, tracking);
-    // Nothing that is older than the runner can be the job's.
-    let start = procfs::entry(std::process::id()).map_or(0, |entry| entry.id.start);
     let tracking = format!("{TRACKING_VARIABLE}={tracking}").into_bytes();
     HostSandbox {
         layout,
         environment,
-        job: Arc::new(JobTree {
-            tracking,
-            root: root.clone(),
-            start,
-        }),
+        job: Arc::new(JobTree::begin(tracking, root.clone())),
         root,
-        steps: Mutex::default(),
         drains: Arc::default(),
         claim: Mutex::new(Some(claim)),
     }

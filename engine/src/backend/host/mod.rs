@@ -50,8 +50,6 @@ pub struct HostSandbox {
     environment: Vec<(String, String)>,
     root: PathBuf,
     job: Arc<JobTree>,
-    /// Every step that was started: what its processes left is looked for again when the job ends.
-    steps: Mutex<Vec<Arc<StepTree>>>,
     drains: Arc<Drains>,
     /// Says to other runners, as long as it is held, that the directory is in use.
     claim: Mutex<Option<Claim>>,
@@ -179,7 +177,8 @@ impl HostSandbox {
     }
 
     fn remember(&self, tree: &Arc<StepTree>) {
-        self.steps
+        self.job
+            .steps
             .lock()
             .unwrap_or_else(PoisonError::into_inner)
             .push(Arc::clone(tree));
@@ -263,8 +262,7 @@ impl Sandbox for HostSandbox {
 
     fn end_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
         Box::pin(async move {
-            let steps = self.steps.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            let ended = orphans::end(Arc::clone(&self.job), steps).await;
+            let ended = orphans::end(Arc::clone(&self.job)).await;
             self.drains.stop();
             ended
         })

@@ -1,13 +1,12 @@
 //! Ends what a job left running.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::time::{Instant, sleep};
 
-use super::procfs::{Entry, Identity, Table};
-use super::tree::{JobTree, StepTree};
+use super::procfs::Entry;
+use super::tree::JobTree;
 use super::{blocking, kill, storm};
 use crate::backend::Orphan;
 
@@ -15,8 +14,8 @@ use crate::backend::Orphan;
 const GONE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Kills the job's processes and waits until they are gone, so that they no longer write into its directories.
-pub(super) async fn end(job: Arc<JobTree>, steps: Vec<Arc<StepTree>>) -> Vec<Orphan> {
-    let killed = blocking(move || storm::kill_all(|table| find(&job, &steps, table))).await;
+pub(super) async fn end(job: Arc<JobTree>) -> Vec<Orphan> {
+    let killed = blocking(move || storm::kill_all(&*job)).await;
     let deadline = Instant::now() + GONE_WITHIN;
     let mut pause = Duration::from_millis(1);
     while killed.iter().any(|entry| kill::is_alive(entry.id)) && Instant::now() < deadline {
@@ -24,11 +23,6 @@ pub(super) async fn end(job: Arc<JobTree>, steps: Vec<Arc<StepTree>>) -> Vec<Orp
         pause = (pause * 2).min(Duration::from_millis(50));
     }
     killed.into_iter().map(orphan).collect()
-}
-
-fn find(job: &JobTree, steps: &[Arc<StepTree>], table: &Table) -> BTreeSet<Identity> {
-    let known = steps.iter().flat_map(|step| step.members(table)).collect();
-    job.members(table, &known)
 }
 
 fn orphan(entry: Entry) -> Orphan {

@@ -13,7 +13,7 @@ use super::kill;
 use super::procfs;
 use super::spawn::Spawned;
 use super::storm;
-use super::tree::StepTree;
+use super::tree::{StepTree, Tree};
 use crate::backend::{BoxFuture, Error, Exit, Output, Process, Signal};
 
 /// How much output is read at once: what a pipe holds.
@@ -115,7 +115,7 @@ impl Drop for HostProcess {
 /// Signals the members of the tree that the signal to the group did not reach.
 fn signal_rest(tree: &StepTree, group: Option<u32>, signal: Signal) {
     if signal == Signal::Kill {
-        storm::kill_all(|table| tree.members(table));
+        storm::kill_all(tree);
         return;
     }
     let table = procfs::table();

@@ -1,9 +1,8 @@
 //! The processes of the machine, as `/proc` shows them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::path::PathBuf;
 
 /// A process id together with its start time: unlike the id alone it never names another process later.
@@ -83,15 +82,20 @@ pub(super) fn working_directory(pid: u32) -> Option<PathBuf> {
     fs::read_link(format!("/proc/{pid}/cwd")).ok()
 }
 
-/// Says whether a process holds the pipe with this inode number open.
-pub(super) fn holds_pipe(pid: u32, inode: u64) -> bool {
-    let wanted = format!("pipe:[{inode}]");
-    let Ok(directory) = fs::read_dir(format!("/proc/{pid}/fd")) else {
-        return false;
-    };
-    directory
-        .filter_map(|entry| fs::read_link(entry.ok()?.path()).ok())
-        .any(|target| target.as_os_str().as_bytes() == wanted.as_bytes())
+/// The inode numbers of the pipes that a process holds open.
+pub(super) fn pipes(pid: u32) -> BTreeSet<u64> {
+    let descriptors = fs::read_dir(format!("/proc/{pid}/fd")).into_iter().flatten();
+    descriptors
+        .filter_map(|entry| {
+            let target = fs::read_link(entry.ok()?.path()).ok()?;
+            target
+                .to_str()?
+                .strip_prefix("pipe:[")?
+                .strip_suffix(']')?
+                .parse()
+                .ok()
+        })
+        .collect()
 }
 
 /// Makes the kernel prefer a job's process over the runner when memory runs out; best effort.

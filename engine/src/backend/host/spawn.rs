@@ -68,6 +68,11 @@ pub(super) fn spawn(mut command: Command) -> io::Result<Spawned> {
     })
 }
 
+/// Says whether this is a child of the runner that somebody waits for; one that is being started is waited for.
+pub(super) fn is_child(pid: u32) -> bool {
+    with_children(|children| children.contains(&pid))
+}
+
 /// Runs `action` while no child can be started or forgotten.
 pub(super) fn with_children<T>(action: impl FnOnce(&mut BTreeSet<u32>) -> T) -> T {
     // The set is valid after every single operation, so a panic elsewhere does not spoil it.

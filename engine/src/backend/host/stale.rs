@@ -53,17 +53,7 @@ pub async fn sweep_stale(root: &Path) -> Vec<Stale> {
 
 async fn sweep(path: PathBuf, claim: Claim, file: File) -> Stale {
     let ended = match tracking(file) {
-        Some(tracking) => {
-            orphans::end(
-                Arc::new(JobTree {
-                    tracking,
-                    root: path.clone(),
-                    start: 0,
-                }),
-                Vec::new(),
-            )
-            .await
-        }
+        Some(tracking) => orphans::end(Arc::new(JobTree::left_behind(tracking, path.clone()))).await,
         None => Vec::new(),
     };
     let directory = path.clone();

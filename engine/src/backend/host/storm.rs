@@ -1,11 +1,12 @@
 //! Ends processes that may multiply while they are being ended.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use rustix::process::Signal;
 
 use super::kill;
-use super::procfs::{self, Entry, Identity, Table};
+use super::procfs::{self, Entry, Table};
+use super::tree::Tree;
 
 /// How often the whole process table is read at most, should something multiply without end.
 const SWEEPS: usize = 16;
@@ -19,15 +20,15 @@ const LOOKS: usize = 2000;
 /// In how many looks a process is taken for new: one that is just starting a program shows no environment.
 const NEW_FOR: u8 = 3;
 
-/// Kills what `find` finds until it finds nothing new; returns what was killed.
+/// Kills the members of a tree until there are no new ones; returns what was killed.
 ///
 /// Everything is stopped as soon as it is found and killed at the end: a parent that was killed first would leave
 /// children that can no longer be found through it.
 /// A process that only starts its successor and ends can slip through a look at the whole table, which takes longer
 /// than its life; so after each sweep only the processes that are new are looked at, many times and quickly.
-pub(super) fn kill_all(find: impl FnMut(&Table) -> BTreeSet<Identity>) -> Vec<Entry> {
+pub(super) fn kill_all(tree: &impl Tree) -> Vec<Entry> {
     let mut storm = Storm {
-        find,
+        tree,
         stopped: BTreeMap::new(),
     };
     for _ in 0..SWEEPS {
@@ -37,25 +38,23 @@ pub(super) fn kill_all(find: impl FnMut(&Table) -> BTreeSet<Identity>) -> Vec<En
             break;
         }
     }
-    for entry in storm.stopped.values() {
-        kill::signal(entry.id, Signal::KILL);
-    }
-    storm.stopped.into_values().collect()
+    storm.kill()
 }
 
-struct Storm<F> {
-    find: F,
+struct Storm<'a, T> {
+    tree: &'a T,
     stopped: Table,
 }
 
-impl<F: FnMut(&Table) -> BTreeSet<Identity>> Storm<F> {
+impl<T: Tree> Storm<'_, T> {
     /// Stops the members that are in the table; says whether there were any that still ran.
     fn stop(&mut self, table: &Table) -> bool {
         let mut any = false;
-        for id in (self.find)(table) {
+        for id in self.tree.members(table) {
             let known = self.stopped.get(&id.pid).is_some_and(|entry| entry.id == id);
             if let Some(entry) = table.get(&id.pid)
                 && !known
+                && !self.tree.spares(entry)
             {
                 any = true;
                 kill::signal(id, Signal::STOP);
@@ -63,6 +62,21 @@ impl<F: FnMut(&Table) -> BTreeSet<Identity>> Storm<F> {
             }
         }
         any
+    }
+
+    fn kill(self) -> Vec<Entry> {
+        let (mut killed, tree) = (Vec::new(), self.tree);
+        for entry in self.stopped.into_values() {
+            // While a process starts a program it shows no environment; only now that it is stopped, it is certain
+            // whether it opted out.
+            if tree.spares(&entry) {
+                kill::signal(entry.id, Signal::CONT);
+            } else {
+                kill::signal(entry.id, Signal::KILL);
+                killed.push(entry);
+            }
+        }
+        killed
     }
 
     /// Looks at the processes that are not in `table` until no new member appears; says whether there was one.

@@ -4,11 +4,6 @@ use super::*;
 use crate::backend::Signal;
 use crate::run::ladder::{Ladder, Periods};
 
-const SHORT: Periods = Periods {
-    interrupt: Duration::from_millis(50),
-    terminate: Duration::from_millis(50),
-};
-
 /// Stops a tree as a cancelled step does; returns its exit and the strongest signal that was needed.
 async fn stop(started: &mut Started, periods: Periods) -> (Exit, Option<Signal>) {
     let mut ladder = Ladder::new(periods);
@@ -95,34 +90,41 @@ async fn a_process_that_cannot_start_says_why() {
 #[tokio::test]
 async fn each_signal_is_tried_before_a_stronger_one() {
     let fixture = fixture().await;
-    let patient = Periods {
-        interrupt: DEADLINE,
-        terminate: DEADLINE,
-    };
-    for (script, periods, code, needed) in [
+    let short = Duration::from_millis(50);
+    let looping = "echo; while :; do sleep 0.01; done";
+    for (script, interrupt, terminate, code, needed) in [
         (
-            "trap 'exit 3' INT; echo; while :; do sleep 0.01; done",
-            patient,
+            format!("trap 'exit 3' INT; {looping}"),
+            DEADLINE,
+            DEADLINE,
             3,
             Signal::Interrupt,
         ),
-        ("sleep 1000 & echo; wait", patient, 130, Signal::Interrupt),
         (
-            "trap '' INT; trap 'exit 4' TERM; echo; while :; do sleep 0.01; done",
-            SHORT,
+            "sleep 1000 & echo; wait".into(),
+            DEADLINE,
+            DEADLINE,
+            130,
+            Signal::Interrupt,
+        ),
+        (
+            format!("trap '' INT; trap 'exit 4' TERM; {looping}"),
+            short,
+            DEADLINE,
             4,
             Signal::Terminate,
         ),
         (
-            "trap '' INT TERM; echo; while :; do sleep 0.01; done",
-            SHORT,
+            format!("trap '' INT TERM; {looping}"),
+            short,
+            short,
             137,
             Signal::Kill,
         ),
     ] {
-        let mut started = fixture.start(script).await;
+        let mut started = fixture.start(&script).await;
         read_lines(&mut *started.output, 1).await;
-        let (exit, strongest) = stop(&mut started, periods).await;
+        let (exit, strongest) = stop(&mut started, Periods { interrupt, terminate }).await;
         assert_eq!((exit.code, strongest), (code, Some(needed)), "{script}");
     }
 }
@@ -201,13 +203,13 @@ async fn a_background_process_does_not_hold_up_its_step_and_lives_on_until_the_j
         .await;
     let pid = pids(&read_lines(&mut *started.output, 1).await[..1])[0];
     assert_eq!(wait(&mut started).await.code, 0);
-    let pipe = fixture.sandbox.steps.lock().unwrap()[0].pipe;
+    let pipe = fixture.sandbox.job.steps.lock().unwrap()[0].pipe;
     drop(started);
     // It still writes into a pipe that is read, so it neither dies nor blocks.
     let written = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/io")).unwrap_or_default();
     let before = written(pid);
     wait_for("more output", || written(pid) != before).await;
-    assert!(runs(pid) && procfs::holds_pipe(pid, pipe) && !fixture.workspace().join("died").exists());
+    assert!(runs(pid) && procfs::pipes(pid).contains(&pipe) && !fixture.workspace().join("died").exists());
     let ended = fixture.sandbox.end_orphans().await;
     assert!(
         ended.contains(&Orphan {

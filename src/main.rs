@@ -1,7 +1,6 @@
 //! `gantry`: reads the command line, runs one command, and leaves with its exit code.
 
 mod cli;
-mod clock;
 mod config;
 mod dotenv;
 mod logging;

@@ -88,7 +88,7 @@ pub fn read_text(path: &Path) -> anyhow::Result<String> {
     }
     String::from_utf8(bytes).map_err(|error| {
         let valid = &error.as_bytes()[..error.utf8_error().valid_up_to()];
-        let line = 1 + valid.iter().filter(|byte| **byte == b'\n').count();
+        let line = valid.split(|byte| *byte == b'\n').count();
         anyhow::anyhow!("cannot read {}: line {line} is not UTF-8 text", path.display())
     })
 }

@@ -63,7 +63,7 @@ struct ExecFlags {
     /// Where jobs run: `host`, an image, or LABEL=host, LABEL=IMAGE for one label
     #[arg(short, long, value_name = "WHERE", allow_hyphen_values = true)]
     image: Vec<String>,
-    /// An input of workflow_dispatch
+    /// An input of `workflow_dispatch`
     #[arg(long, value_name = "NAME=VALUE")]
     input: Vec<String>,
     /// File with inputs in .env format

@@ -99,6 +99,17 @@ impl Sources {
         let text = self.texts.get(&*mistake.file).map_or("", |text| text);
         render::diagnostic::write(out, mistake, text)
     }
+
+    /// Names mistakes on stderr.
+    ///
+    /// # Errors
+    /// Stderr cannot be written to.
+    pub fn report(&self, mistakes: &[Diagnostic]) -> io::Result<()> {
+        let mut stderr = io::stderr().lock();
+        mistakes
+            .iter()
+            .try_for_each(|mistake| self.show(&mut stderr, mistake))
+    }
 }
 
 /// The file of a local workflow, if there is one and it lies below the root.

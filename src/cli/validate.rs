@@ -17,7 +17,7 @@ const ACTION_DIRECTORIES: [&str; 3] = [".gitea/actions", ".forgejo/actions", ".g
 
 /// A mistake as a program reads it.
 #[derive(Serialize)]
-struct Line<'a> {
+struct Mistake<'a> {
     file: &'a str,
     line: Option<u32>,
     column: Option<u32>,
@@ -92,7 +92,7 @@ fn write_json(out: &mut impl Write, diagnostic: &Diagnostic) -> io::Result<()> {
     );
     serde_json::to_writer(
         &mut *out,
-        &Line {
+        &Mistake {
             file,
             line,
             column,

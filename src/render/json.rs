@@ -4,15 +4,15 @@ use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
 use gantry_actors::engine::plan::Conclusion;
+use gantry_actors::local::{Event, JobRef, RunRef};
+use gantry_actors::protocols::forge::LogBatch;
 use serde::Serialize;
 
-use super::{BUFFER, Event, JobRef, Renderer, StepRef};
-use crate::clock;
+use super::{BUFFER, Renderer, time};
 
 /// Renders events as JSON lines for a program.
 pub struct Json<W> {
     out: W,
-    now: fn() -> SystemTime,
     buffer: Vec<u8>,
 }
 
@@ -43,44 +43,60 @@ struct Line<'a> {
 }
 
 impl<'a> Line<'a> {
-    fn job(self, job: &'a JobRef) -> Self {
+    fn of_run(event: &'static str, run: &'a RunRef) -> Self {
+        Self {
+            event,
+            workflow: &run.title,
+            ..Self::default()
+        }
+    }
+
+    fn of_job(event: &'static str, job: &'a JobRef) -> Self {
         Self {
             job: Some(&job.key),
             job_name: Some(&job.name),
-            ..self
+            ..Self::of_run(event, &job.run)
         }
     }
 
-    fn step(self, step: &'a StepRef) -> Self {
+    fn of_step(event: &'static str, job: &'a JobRef, index: usize, name: &'a str) -> Self {
         Self {
-            step: Some(step.index),
-            step_name: Some(&step.name),
-            ..self
+            step: Some(index),
+            step_name: Some(name),
+            ..Self::of_job(event, job)
         }
     }
 
-    fn ended(self, conclusion: Conclusion, duration: Option<Duration>) -> Self {
-        let seconds = duration.map(|duration| duration.as_secs_f64());
+    fn ended(self, conclusion: Conclusion) -> Self {
         Self {
             conclusion: Some(conclusion.as_str()),
-            seconds,
+            ..self
+        }
+    }
+
+    fn after(self, duration: Duration) -> Self {
+        Self {
+            seconds: Some(duration.as_secs_f64()),
             ..self
         }
     }
 }
 
 impl<W: Write> Json<W> {
-    /// Writes to `out`, which needs no buffer of its own; `now` is the wall clock.
-    pub fn new(out: W, now: fn() -> SystemTime) -> Self {
+    /// Writes to `out`, which needs no buffer of its own.
+    pub fn new(out: W) -> Self {
         Self {
             out,
-            now,
             buffer: Vec::with_capacity(BUFFER + (8 << 10)),
         }
     }
 
-    fn line(&mut self, line: &Line<'_>) -> io::Result<()> {
-        serde_json::to_writer(&mut self.buffer, line)?;
+    fn line(&mut self, at: SystemTime, line: &Line<'_>) -> io::Result<()> {
+        self.timed_line(&time::rfc3339(at), line)
+    }
+
+    fn timed_line(&mut self, time: &str, line: &Line<'_>) -> io::Result<()> {
+        serde_json::to_writer(&mut self.buffer, &Line { time, ..*line })?;
         self.buffer.push(b'\n');
         if self.buffer.len() >= BUFFER {
             self.out.write_all(&self.buffer)?;
@@ -88,60 +104,85 @@ impl<W: Write> Json<W> {
         }
         Ok(())
     }
+
+    fn rows(&mut self, job: &JobRef, batch: &LogBatch) -> io::Result<()> {
+        let time = time::rfc3339(batch.time);
+        let line = Line {
+            job: Some(&job.key),
+            step: batch.step,
+            ..Line::of_run("row", &job.run)
+        };
+        batch.rows().try_for_each(|row| {
+            self.timed_line(
+                &time,
+                &Line {
+                    row: Some(row),
+                    ..line
+                },
+            )
+        })
+    }
 }
 
-impl<W: Write> Renderer for Json<W> {
-    fn event(&mut self, workflow: &str, event: &Event) -> io::Result<()> {
-        let time = clock::rfc3339((self.now)());
-        let line = |event| Line {
-            time: &time,
-            event,
-            workflow,
-            ..Line::default()
-        };
+impl<W: Write + Send> Renderer for Json<W> {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
         match event {
-            Event::RunStarted { .. } => self.line(&line("run_started")),
-            Event::JobStarted { job } => self.line(&line("job_started").job(job)),
-            Event::JobSkipped { job, reason } => {
-                let skipped = line("job_skipped").job(job).ended(Conclusion::Skipped, None);
-                self.line(&Line {
-                    reason: Some(reason),
-                    ..skipped
-                })
+            Event::RunStarted { run, time } => self.line(*time, &Line::of_run("run_started", run)),
+            Event::JobStarted { job, time } => self.line(*time, &Line::of_job("job_started", job)),
+            Event::JobSkipped {
+                job,
+                conclusion,
+                reason,
+                time,
+            } => {
+                let line = Line::of_job("job_skipped", job).ended(*conclusion);
+                self.line(
+                    *time,
+                    &Line {
+                        reason: Some(reason),
+                        ..line
+                    },
+                )
             }
-            Event::StepStarted { job, step } => self.line(&line("step_started").job(job).step(step)),
-            Event::Rows { job, rows } => {
-                let row = |row| Line {
-                    job: Some(&job.key),
-                    row: Some(row),
-                    ..line("row")
-                };
-                rows.iter().try_for_each(|text| self.line(&row(text)))
-            }
+            Event::StepStarted {
+                job,
+                index,
+                name,
+                time,
+            } => self.line(*time, &Line::of_step("step_started", job, *index, name)),
+            Event::Rows { job, batch } => self.rows(job, batch),
             Event::StepFinished {
                 job,
-                step,
+                index,
+                name,
                 outcome,
                 conclusion,
                 duration,
+                time,
             } => {
-                let ended = line("step_finished")
-                    .job(job)
-                    .step(step)
-                    .ended(*conclusion, Some(*duration));
-                self.line(&Line {
+                let line = Line::of_step("step_finished", job, *index, name);
+                let line = Line {
                     outcome: Some(outcome.as_str()),
-                    ..ended
-                })
+                    ..line
+                };
+                self.line(*time, &line.ended(*conclusion).after(*duration))
             }
             Event::JobFinished {
                 job,
                 conclusion,
                 duration,
-            } => self.line(&line("job_finished").job(job).ended(*conclusion, Some(*duration))),
-            Event::RunFinished { conclusion, .. } => {
-                self.line(&line("run_finished").ended(*conclusion, None))
-            }
+                time,
+            } => self.line(
+                *time,
+                &Line::of_job("job_finished", job)
+                    .ended(*conclusion)
+                    .after(*duration),
+            ),
+            Event::RunFinished {
+                run,
+                conclusion,
+                time,
+            } => self.line(*time, &Line::of_run("run_finished", run).ended(*conclusion)),
         }
     }
 
@@ -153,46 +194,5 @@ impl<W: Write> Renderer for Json<W> {
 
     fn finish(&mut self) -> io::Result<()> {
         self.flush()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::event::Rows;
-    use super::*;
-
-    #[test]
-    fn each_row_is_an_object() {
-        let mut out = Vec::new();
-        let mut json = Json::new(&mut out, || SystemTime::UNIX_EPOCH);
-        let job = JobRef {
-            key: "a".to_owned(),
-            name: "A".to_owned(),
-        };
-        let mut rows = Rows::default();
-        rows.push("one \"1\"\u{1b}[0m");
-        rows.push("");
-        for event in [
-            Event::Rows {
-                job: job.clone(),
-                rows,
-            },
-            Event::JobFinished {
-                job,
-                conclusion: Conclusion::Failure,
-                duration: Duration::from_millis(1500),
-            },
-        ] {
-            json.event("ci", &event).expect("a vector takes all");
-        }
-        json.finish().expect("a vector takes all");
-        let head = r#"{"time":"1970-01-01T00:00:00.000Z","event":"#;
-        let want = [
-            r#""row","workflow":"ci","job":"a","row":"one \"1\"\u001b[0m"}"#,
-            r#""row","workflow":"ci","job":"a","row":""}"#,
-            r#""job_finished","workflow":"ci","job":"a","job_name":"A","conclusion":"failure","seconds":1.5}"#,
-        ];
-        let want: String = want.iter().map(|tail| format!("{head}{tail}\n")).collect();
-        assert_eq!(String::from_utf8_lossy(&out), want);
     }
 }

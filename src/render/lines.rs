@@ -2,26 +2,38 @@
 
 use std::collections::HashMap;
 use std::io::{self, Write};
+use std::sync::Arc;
 use std::time::Duration;
 
 use gantry_actors::engine::plan::Conclusion;
+use gantry_actors::local::{Event, JobRef};
+use gantry_actors::protocols::forge::LogBatch;
 
 use super::diagnostic::printable;
-use super::terminal::{Style, push_harmless};
-use super::{BUFFER, Event, JobRef, Renderer, Rows, StepRef, table};
-use crate::clock;
+use super::terminal::Style;
+use super::{BUFFER, Renderer, table, time};
 
 /// Renders events as lines for a person.
 pub struct Lines<W> {
     out: W,
     style: Style,
     buffer: Vec<u8>,
-    prefixes: HashMap<(String, String), Vec<u8>>,
+    prefixes: Prefixes,
+    /// The steps that have started and shown nothing yet; one that is skipped needs no line about its start.
+    silent: HashMap<JobKey, String>,
     summary: Vec<Vec<String>>,
 }
 
+/// The run's index and the job's key.
+type JobKey = (usize, Arc<str>);
+
+/// What stands in front of the rows of each job; made once for each job.
+type Prefixes = HashMap<JobKey, Vec<u8>>;
+
 /// The colours of prefixes, by the order in which the jobs start.
 const PREFIX_COLOURS: [&str; 6] = ["36", "35", "34", "33", "32", "96"];
+
+const BOLD: &str = "1";
 
 impl<W: Write> Lines<W> {
     /// Writes to `out`, which needs no buffer of its own.
@@ -31,17 +43,18 @@ impl<W: Write> Lines<W> {
             out,
             style,
             buffer,
-            prefixes: HashMap::new(),
+            prefixes: Prefixes::new(),
+            silent: HashMap::new(),
             summary: Vec::new(),
         }
     }
 
-    fn rows(&mut self, workflow: &str, job: &JobRef, rows: &Rows) -> io::Result<()> {
-        let style = self.style;
-        let prefix = prefix(&mut self.prefixes, style, workflow, job);
-        for row in rows.iter() {
+    fn rows(&mut self, job: &JobRef, batch: &LogBatch) -> io::Result<()> {
+        self.announce_step(job);
+        let prefix = prefix(&mut self.prefixes, self.style, job);
+        for row in batch.rows() {
             self.buffer.extend_from_slice(prefix);
-            push_row(&mut self.buffer, row, style);
+            push_row(&mut self.buffer, row, self.style);
             self.buffer.push(b'\n');
             if self.buffer.len() >= BUFFER {
                 self.out.write_all(&self.buffer)?;
@@ -51,85 +64,87 @@ impl<W: Write> Lines<W> {
         Ok(())
     }
 
+    /// Says that the job's step has started, if that was not said yet.
+    fn announce_step(&mut self, job: &JobRef) {
+        if let Some(name) = self.silent.remove(&key(job)) {
+            self.note(job, BOLD, &format!("> {name}"));
+        }
+    }
+
     /// Says something about a job; `code` is its colour.
-    fn note(&mut self, workflow: &str, job: &JobRef, code: &str, text: &str) {
+    fn note(&mut self, job: &JobRef, code: &str, text: &str) {
         self.buffer
-            .extend_from_slice(prefix(&mut self.prefixes, self.style, workflow, job));
+            .extend_from_slice(prefix(&mut self.prefixes, self.style, job));
         push_coloured(&mut self.buffer, self.style.colour, code, &printable(text));
         self.buffer.push(b'\n');
     }
 
-    fn step_finished(&mut self, workflow: &str, job: &JobRef, step: &StepRef, end: StepEnd) {
-        let StepEnd {
-            outcome,
-            conclusion,
-            duration,
-        } = end;
-        let tolerated = if outcome == conclusion { "" } else { ", tolerated" };
-        let text = match outcome {
-            Conclusion::Skipped => format!("- skipped: {}", step.name),
-            _ => format!(
-                "- {}{tolerated}: {} ({})",
-                outcome.as_str(),
-                step.name,
-                clock::human(duration)
-            ),
-        };
-        self.note(workflow, job, colour_of(outcome), &text);
-    }
-
-    fn sum_up(&mut self, workflow: &str, job: &JobRef, conclusion: Conclusion, detail: String) {
-        let texts = [workflow, &job.name, conclusion.as_str()].map(str::to_owned);
+    fn sum_up(&mut self, job: &JobRef, conclusion: Conclusion, detail: String) {
+        let texts = [&job.run.title, &job.name, conclusion.as_str()].map(str::to_owned);
         self.summary.push([&texts[..], &[detail]].concat());
     }
 }
 
-/// How a step ended.
-struct StepEnd {
-    outcome: Conclusion,
-    conclusion: Conclusion,
-    duration: Duration,
+/// What a person reads about the end of a step.
+fn step_end(name: &str, outcome: Conclusion, conclusion: Conclusion, duration: Duration) -> String {
+    if outcome == Conclusion::Skipped {
+        return format!("- skipped: {name}");
+    }
+    let tolerated = if outcome == conclusion { "" } else { ", tolerated" };
+    format!(
+        "- {}{tolerated}: {name} ({})",
+        outcome.as_str(),
+        time::human(duration)
+    )
 }
 
-impl<W: Write> Renderer for Lines<W> {
-    fn event(&mut self, workflow: &str, event: &Event) -> io::Result<()> {
+impl<W: Write + Send> Renderer for Lines<W> {
+    fn event(&mut self, event: &Event) -> io::Result<()> {
         match event {
             Event::RunStarted { .. } | Event::RunFinished { .. } => {}
-            Event::JobStarted { job } => self.note(workflow, job, "1", "started"),
-            Event::JobSkipped { job, reason } => {
-                self.note(
-                    workflow,
-                    job,
-                    colour_of(Conclusion::Skipped),
-                    &format!("skipped: {reason}"),
-                );
-                self.sum_up(workflow, job, Conclusion::Skipped, String::new());
+            Event::JobStarted { job, .. } => self.note(job, BOLD, "started"),
+            Event::JobSkipped {
+                job,
+                conclusion,
+                reason,
+                ..
+            } => {
+                let text = format!("{}: {reason}", conclusion.as_str());
+                self.note(job, colour_of(*conclusion), &text);
+                self.sum_up(job, *conclusion, String::new());
             }
-            Event::StepStarted { job, step } => self.note(workflow, job, "1", &format!("> {}", step.name)),
-            Event::Rows { job, rows } => self.rows(workflow, job, rows)?,
+            Event::StepStarted { job, name, .. } => {
+                self.silent.insert(key(job), name.clone());
+            }
+            Event::Rows { job, batch } => self.rows(job, batch)?,
             Event::StepFinished {
                 job,
-                step,
+                name,
                 outcome,
                 conclusion,
                 duration,
+                ..
             } => {
-                let end = StepEnd {
-                    outcome: *outcome,
-                    conclusion: *conclusion,
-                    duration: *duration,
-                };
-                self.step_finished(workflow, job, step, end);
+                if *outcome == Conclusion::Skipped {
+                    self.silent.remove(&key(job));
+                }
+                self.announce_step(job);
+                let text = step_end(name, *outcome, *conclusion, *duration);
+                self.note(job, colour_of(*outcome), &text);
             }
             Event::JobFinished {
                 job,
                 conclusion,
                 duration,
+                ..
             } => {
-                let time = clock::human(*duration);
-                let text = format!("{} ({time})", conclusion.as_str());
-                self.note(workflow, job, colour_of(*conclusion), &text);
-                self.sum_up(workflow, job, *conclusion, time);
+                let time = time::human(*duration);
+                self.note(
+                    job,
+                    colour_of(*conclusion),
+                    &format!("{} ({time})", conclusion.as_str()),
+                );
+                self.sum_up(job, *conclusion, time);
             }
         }
         Ok(())
@@ -154,22 +169,18 @@ impl<W: Write> Renderer for Lines<W> {
     }
 }
 
-/// What stands in front of the rows of a job; made once for each job.
-fn prefix<'a>(
-    prefixes: &'a mut HashMap<(String, String), Vec<u8>>,
-    style: Style,
-    workflow: &str,
-    job: &JobRef,
-) -> &'a [u8] {
+fn key(job: &JobRef) -> JobKey {
+    (job.run.index, Arc::clone(&job.key))
+}
+
+fn prefix<'a>(prefixes: &'a mut Prefixes, style: Style, job: &JobRef) -> &'a [u8] {
     let colour = PREFIX_COLOURS[prefixes.len() % PREFIX_COLOURS.len()];
-    prefixes
-        .entry((workflow.to_owned(), job.key.clone()))
-        .or_insert_with(|| {
-            let mut text = Vec::new();
-            let name = printable(&format!("[{workflow}/{}] ", job.name)).replace('\n', " ");
-            push_coloured(&mut text, style.colour, colour, &name);
-            text
-        })
+    prefixes.entry(key(job)).or_insert_with(|| {
+        let mut text = Vec::new();
+        let name = printable(&format!("[{}/{}] ", job.run.title, job.name)).replace('\n', " ");
+        push_coloured(&mut text, style.colour, colour, &name);
+        text
+    })
 }
 
 fn push_coloured(out: &mut Vec<u8>, colour: bool, code: &str, text: &str) {
@@ -196,7 +207,7 @@ const MARKERS: [(&str, &str, &str); 7] = [
     ("##[notice]", "36", "notice: "),
     ("##[debug]", "90", "debug: "),
     ("##[command]", "34", ""),
-    ("##[group]", "1", "▾ "),
+    ("##[group]", BOLD, "▾ "),
     ("##[endgroup]", "90", "▴"),
 ];
 
@@ -207,123 +218,13 @@ fn push_row(out: &mut Vec<u8>, row: &str, style: Style) {
         && let Some((marker, code, label)) = MARKERS.iter().find(|(marker, ..)| row.starts_with(marker))
     {
         out.extend([b"\x1b[", code.as_bytes(), b"m", label.as_bytes()].concat());
-        push_harmless(out, &row[marker.len()..], false);
+        Style {
+            colour: false,
+            ..style
+        }
+        .push(out, &row[marker.len()..]);
         out.extend_from_slice(b"\x1b[0m");
-    } else if style.terminal {
-        push_harmless(out, row, style.colour);
     } else {
-        out.extend_from_slice(row.as_bytes());
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::super::event;
-    use super::*;
-
-    fn job() -> JobRef {
-        JobRef {
-            key: "build".to_owned(),
-            name: "Build it".to_owned(),
-        }
-    }
-
-    fn show(style: Style, events: &[Event]) -> String {
-        let mut out = Vec::new();
-        let mut lines = Lines::new(&mut out, style);
-        for event in events {
-            lines.event("ci", event).expect("a vector takes all");
-        }
-        lines.finish().expect("a vector takes all");
-        String::from_utf8(out).expect("text")
-    }
-
-    fn rows(texts: &[&str]) -> Event {
-        let mut rows = event::Rows::default();
-        texts.iter().for_each(|row| rows.push(row));
-        Event::Rows { job: job(), rows }
-    }
-
-    #[test]
-    fn a_run_reads_as_a_story() {
-        let step = StepRef {
-            index: 0,
-            name: "Run make".to_owned(),
-        };
-        let duration = Duration::from_millis(1234);
-        let (outcome, conclusion) = (Conclusion::Failure, Conclusion::Success);
-        let docs = JobRef {
-            key: "docs".to_owned(),
-            name: "docs".to_owned(),
-        };
-        let text = show(
-            Style {
-                colour: false,
-                terminal: false,
-            },
-            &[
-                Event::RunStarted {
-                    workflow: "ci".to_owned(),
-                },
-                Event::JobStarted { job: job() },
-                Event::StepStarted {
-                    job: job(),
-                    step: step.clone(),
-                },
-                rows(&["make: \u{1b}[31mno rule", "##[error]exit code 2"]),
-                Event::StepFinished {
-                    job: job(),
-                    step,
-                    outcome,
-                    conclusion,
-                    duration,
-                },
-                Event::JobFinished {
-                    job: job(),
-                    conclusion,
-                    duration,
-                },
-                Event::JobSkipped {
-                    job: docs,
-                    reason: "its `if` is false".to_owned(),
-                },
-                Event::RunFinished {
-                    workflow: "ci".to_owned(),
-                    conclusion,
-                },
-            ],
-        );
-        let want = "\
-            [ci/Build it] started\n\
-            [ci/Build it] > Run make\n\
-            [ci/Build it] make: \u{1b}[31mno rule\n\
-            [ci/Build it] ##[error]exit code 2\n\
-            [ci/Build it] - failure, tolerated: Run make (1.2 s)\n\
-            [ci/Build it] success (1.2 s)\n\
-            [ci/docs] skipped: its `if` is false\n\
-            \n\
-            Workflow  Job       Conclusion  Time\n\
-            ci        Build it  success     1.2 s\n\
-            ci        docs      skipped     \n";
-        assert_eq!(text, want);
-    }
-
-    #[test]
-    fn markers_are_coloured_on_a_terminal() {
-        let style = Style {
-            colour: true,
-            terminal: true,
-        };
-        let text = show(
-            style,
-            &[rows(&["##[error]a\u{1b}[2Jb", "x\u{1b}[2Jy", "##[group]Title"])],
-        );
-        let prefix = "\u{1b}[36m[ci/Build it] \u{1b}[0m";
-        let want = [
-            format!("{prefix}\u{1b}[31merror: ab\u{1b}[0m\n"),
-            format!("{prefix}xy\n"),
-            format!("{prefix}\u{1b}[1m▾ Title\u{1b}[0m\n"),
-        ];
-        assert_eq!(text, want.concat());
+        style.push(out, row);
     }
 }

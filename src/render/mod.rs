@@ -1,29 +1,32 @@
 //! What a person or a program sees of a local run: prefixed lines or JSON, and a summary at the end.
 
 pub mod diagnostic;
-mod event;
 mod json;
 mod lines;
 pub mod table;
 mod terminal;
+#[cfg(test)]
+mod tests;
+mod time;
 
-pub use event::*;
 pub use json::Json;
 pub use lines::Lines;
 pub use terminal::Style;
 
 use std::io;
 
+use gantry_actors::local::Event;
+
 /// How many bytes are gathered before they are written.
-pub const BUFFER: usize = 256 << 10;
+const BUFFER: usize = 256 << 10;
 
 /// Shows the events of a run in the order in which they come.
-pub trait Renderer {
+pub trait Renderer: Send {
     /// Takes one event; what it writes may stay in a buffer until [`Renderer::flush`].
     ///
     /// # Errors
     /// The output cannot be written to.
-    fn event(&mut self, workflow: &str, event: &Event) -> io::Result<()>;
+    fn event(&mut self, event: &Event) -> io::Result<()>;
 
     /// Writes what is in the buffer; called when no further event waits.
     ///

@@ -30,17 +30,29 @@ impl Style {
     }
 }
 
-/// Appends `row` to `out` without anything that acts on a terminal beyond this row.
-///
-/// Kept are printable text, tabs and, if `colour`, SGR sequences (`ESC [ ... m`); dropped are all other escape and
-/// control sequences, such as those that move the cursor, set the title, or write to the clipboard.
-/// Of text that a carriage return overwrites, the last is kept.
-pub fn push_harmless(out: &mut Vec<u8>, row: &str, colour: bool) {
-    let row = visible_part(row);
-    if !row.bytes().any(is_suspicious) {
-        out.extend_from_slice(row.as_bytes());
-        return;
+impl Style {
+    /// Appends a row of a job to `out`.
+    ///
+    /// On a terminal only printable text, tabs and, where there are colours, SGR sequences (`ESC [ ... m`) are kept:
+    /// other escape and control sequences could move the cursor, set the title, or write to the clipboard.
+    /// Of text that a carriage return overwrites, the last is kept.
+    /// Elsewhere only escape sequences are dropped.
+    pub fn push(self, out: &mut Vec<u8>, row: &str) {
+        let row = if self.terminal { visible_part(row) } else { row };
+        let harmless = if self.terminal {
+            !row.bytes().any(is_suspicious)
+        } else {
+            !row.contains('\u{1b}')
+        };
+        if harmless {
+            out.extend_from_slice(row.as_bytes());
+        } else {
+            push_cleaned(out, row, self.colour);
+        }
     }
+}
+
+fn push_cleaned(out: &mut Vec<u8>, row: &str, colour: bool) {
     let mut rest = row;
     let mut styled = false;
     while let Some(at) = rest.find(|c: char| c.is_control() && c != '\t') {
@@ -167,7 +179,11 @@ mod tests {
 
     fn check(row: &str, want: &str) {
         let mut out = Vec::new();
-        push_harmless(&mut out, row, true);
+        Style {
+            colour: true,
+            terminal: true,
+        }
+        .push(&mut out, row);
         assert_eq!(String::from_utf8_lossy(&out), want, "{row:?}");
     }
 
@@ -189,9 +205,22 @@ mod tests {
 
     #[test]
     fn colours_go_where_none_are_wanted() {
+        for terminal in [true, false] {
+            let mut out = Vec::new();
+            Style {
+                colour: false,
+                terminal,
+            }
+            .push(&mut out, "\u{1b}[31mred\u{1b}[0m");
+            assert_eq!(out, b"red");
+        }
         let mut out = Vec::new();
-        push_harmless(&mut out, "\u{1b}[31mred\u{1b}[0m", false);
-        assert_eq!(out, b"red");
+        Style {
+            colour: false,
+            terminal: false,
+        }
+        .push(&mut out, "10%\r20%");
+        assert_eq!(out, b"10%\r20%");
     }
 
     #[test]

@@ -134,13 +134,14 @@ impl Job {
     }
 
     fn on_prepared(&mut self, prepared: Prepared, context: &mut Context<Self>) {
+        let max_timeout = self.spec.context.settings.max_timeout;
         let limits = prepared.plan.as_ref().map_or(
             Limits {
                 timeout: None,
                 cancel_timeout: Duration::from_secs(300),
             },
             |plan| Limits {
-                timeout: plan.timeout,
+                timeout: plan.timeout.into_iter().chain(max_timeout).min(),
                 cancel_timeout: plan.cancel_timeout,
             },
         );

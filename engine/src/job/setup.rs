@@ -11,7 +11,7 @@ use crate::plan::JobPlan;
 /// What [`evaluate_setup`] found.
 #[derive(Debug, Clone, Default)]
 pub struct JobSetup {
-    /// Workflow `env` under job `env`.
+    /// What the operator gives, under workflow `env`, under job `env`.
     pub env: IndexMap<String, String>,
     /// `defaults.run`: the job's over the workflow's, key by key.
     pub defaults: Defaults,
@@ -32,21 +32,22 @@ impl Host for NoHost {
     }
 }
 
-/// Evaluates the environment and the defaults of a job.
+/// Evaluates the environment and the defaults of a job; `base` lies below the workflow's `env`.
 ///
 /// # Errors
 /// Every value that cannot be evaluated or has the wrong type, with its place.
-pub fn evaluate_setup(plan: &JobPlan) -> Result<JobSetup, Vec<Diagnostic>> {
+pub fn evaluate_setup(plan: &JobPlan, base: &[(String, String)]) -> Result<JobSetup, Vec<Diagnostic>> {
     let mut contexts = fixed_contexts(plan);
-    let workflow_env = evaluate(plan.workflow.env.as_ref(), &contexts)?.unwrap_or_default();
+    let mut env: IndexMap<String, String> = base.iter().cloned().collect();
+    let workflow_env: StringMap = evaluate(plan.workflow.env.as_ref(), &contexts)?.unwrap_or_default();
+    env.extend(workflow_env.0);
     let JobBody::Steps(body) = &plan.job.body else {
         return Ok(JobSetup {
-            env: workflow_env.0,
+            env,
             defaults: Defaults::default(),
         });
     };
     let job_env: StringMap = evaluate(body.env.as_ref(), &contexts)?.unwrap_or_default();
-    let mut env = workflow_env.0;
     env.extend(job_env.0);
 
     contexts.insert("env", Value::from(case_sensitive(&env)));

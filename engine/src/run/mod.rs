@@ -30,6 +30,7 @@ mod wind_up;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 pub use action::{ActionCall, LoadedAction};
 pub use entry::{Entry, EntrySender, ROW_LIMIT, Rows};
@@ -73,6 +74,10 @@ pub struct JobRuntime {
 pub struct Settings {
     /// `ACTIONS_STEP_DEBUG`: debug lines are shown.
     pub step_debug: bool,
+    /// Variables below the `env` of the workflow; the `env` context has them too.
+    pub env: Vec<(String, String)>,
+    /// The longest time that a job may take, whatever its `timeout-minutes` says.
+    pub max_timeout: Option<Duration>,
     /// Variables that every process gets beyond GitHub's, such as `ACT`; they win over everything.
     pub extra_env: Vec<(String, String)>,
 }

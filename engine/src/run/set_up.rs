@@ -76,7 +76,7 @@ async fn prepare(
         log.error(Chain(&error));
         return None;
     }
-    match evaluate_setup(plan) {
+    match evaluate_setup(plan, &runtime.settings.env) {
         Ok(setup) => Some(Machine::new(plan, setup, runner, Arc::new(job_context(plan)))),
         Err(diagnostics) => {
             for diagnostic in diagnostics {

@@ -1,17 +1,38 @@
 //! `gantry exec`: runs the workflows of a directory on this machine.
 
+mod facts;
+mod git;
 mod given;
+mod host;
 mod list;
 mod place;
+mod runs;
 mod select;
+mod watch;
 
 use std::io::{self, Write};
+use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
+use gantry_actors::engine::model::Workflow;
+use gantry_actors::engine::plan::Conclusion;
+use gantry_actors::engine::run::Settings;
+use gantry_actors::local::{Options, PlannedRun};
 
 use super::ExecFlags;
 use super::exit::{Exit, Result, usage};
+use super::sources::Sources;
 use crate::config::Config;
+use crate::render::{Json, Lines, Renderer, Style};
+use facts::LocalEvent;
+use git::Repository;
+use given::Given;
+use place::{Place, Places};
+use select::Selection;
+
+/// As many jobs run at the same time even on a small machine.
+const MIN_CAPACITY: usize = 4;
 
 /// Runs the workflows that the event starts.
 ///
@@ -21,21 +42,104 @@ pub fn run(flags: &ExecFlags, config: &Config) -> Result {
     let directory = flags.directory.canonicalize().map_err(|error| {
         usage(anyhow!(error).context(format!("no directory {}", flags.directory.display())))
     })?;
-    let selection = select::workflows(flags, &directory)?;
+    let places = place::read(&flags.image)?;
+    let given = given::collect(flags, config, &directory, &given::Sources::process())?;
+    let payload = select::payload(flags, &directory)?;
+    let mut sources = Sources::new(&directory);
+    let Selection { workflows, broken } = select::workflows(flags, &directory, &mut sources)?;
     if flags.list {
-        let mut out = io::BufWriter::new(io::stdout().lock());
-        list::write(&mut out, &selection.workflows, flags.json)
-            .and_then(|()| out.flush())
-            .context("cannot write to stdout")?;
-        return Ok(if selection.broken == 0 {
-            Exit::Success
-        } else {
-            Exit::Failure
-        });
+        list(&workflows, flags.json).context("cannot write to stdout")?;
+        return Ok(if broken == 0 { Exit::Success } else { Exit::Failure });
     }
-    let _places = place::read(&flags.image)?;
-    let _event = select::event(flags, &selection.workflows);
-    let _payload = select::payload(flags, &directory)?;
-    let _given = given::collect(flags, config, &directory, &given::Sources::process())?;
-    Err(anyhow!("this build cannot run jobs yet").into())
+    let name = select::event_name(flags, &workflows);
+    let started = select::started(flags, &workflows, &name)?;
+    let repository = Repository::of(&directory);
+    let event = LocalEvent::new(name, payload, &repository, &directory);
+    let planner = runs::Planner {
+        directory: &directory,
+        repository: &repository,
+        event: &event,
+        given: &given,
+        only: flags.job.as_deref(),
+    };
+    let mut runs = Vec::new();
+    for workflow in &started {
+        runs.extend(planner.plan(workflow, &mut sources)?);
+    }
+    let all_run = broken == 0 && runs.len() == started.len();
+    if runs.is_empty() {
+        return Ok(Exit::Failure);
+    }
+    host_only(&places)?;
+    let ended = watch::execute(options(flags, config, &directory, given, runs), renderer(flags))?;
+    Ok(exit(&ended, all_run))
+}
+
+fn list(workflows: &[Arc<Workflow>], json: bool) -> io::Result<()> {
+    let mut out = io::BufWriter::new(io::stdout().lock());
+    list::write(&mut out, workflows, json)?;
+    out.flush()
+}
+
+/// Until there is a container backend, this machine is the only place.
+fn host_only(places: &Places) -> Result<()> {
+    let image = places
+        .all
+        .iter()
+        .chain(places.labels.values())
+        .find_map(|place| match place {
+            Place::Image(image) => Some(image),
+            Place::Host => None,
+        });
+    if let Some(image) = image {
+        return Err(anyhow!("no container engine answers, so no job can run in {image}").into());
+    }
+    if places.all.is_none() {
+        eprintln!("gantry: no container engine answers; jobs run on this machine, as with -i host");
+    }
+    Ok(())
+}
+
+fn options(
+    flags: &ExecFlags,
+    config: &Config,
+    directory: &Path,
+    given: Given,
+    runs: Vec<PlannedRun>,
+) -> Options {
+    Options {
+        runs,
+        // Most jobs wait more than they compute.
+        capacity: std::thread::available_parallelism()
+            .map_or(MIN_CAPACITY, |cores| cores.get().max(MIN_CAPACITY)),
+        sandboxes: Arc::new(host::sandboxes(config, directory)),
+        settings: Settings {
+            step_debug: flags.debug,
+            env: given.env.into_iter().collect(),
+            max_timeout: Some(config.runner.timeout.get()),
+            ..Settings::default()
+        },
+        runner_name: "gantry".to_owned(),
+    }
+}
+
+fn renderer(flags: &ExecFlags) -> Box<dyn Renderer> {
+    let out = io::stdout();
+    if flags.json {
+        return Box::new(Json::new(out));
+    }
+    let style = Style::of(&out);
+    Box::new(Lines::new(out, style))
+}
+
+/// A run that was stopped counts as cancelled; else every workflow must have run and none may have failed.
+fn exit(ended: &watch::Ended, all_run: bool) -> Exit {
+    let failed = |conclusion: &Conclusion| !matches!(conclusion, Conclusion::Success | Conclusion::Skipped);
+    if ended.stopped {
+        Exit::Cancelled
+    } else if !all_run || ended.conclusions.iter().any(failed) {
+        Exit::Failure
+    } else {
+        Exit::Success
+    }
 }

@@ -1,6 +1,5 @@
 //! Which workflows run, and on which event.
 
-use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -8,8 +7,8 @@ use anyhow::{Context, anyhow};
 use gantry_actors::engine::model::Workflow;
 
 use super::super::exit::{Result, usage};
+use super::super::sources::Sources;
 use super::super::{ExecFlags, files};
-use crate::render;
 
 /// The workflows of the directory in the order of their files.
 #[derive(Debug, Default)]
@@ -24,12 +23,15 @@ pub struct Selection {
 ///
 /// # Errors
 /// There are none, or a directory cannot be read.
-pub fn workflows(flags: &ExecFlags, directory: &Path) -> Result<Selection> {
+pub fn workflows(flags: &ExecFlags, directory: &Path, sources: &mut Sources) -> Result<Selection> {
     let mut selection = Selection::default();
     for path in workflow_files(flags, directory)? {
-        match read(&path, directory)? {
-            Some(workflow) => selection.workflows.push(Arc::new(workflow)),
-            None => selection.broken += 1,
+        match sources.workflow(&path) {
+            Ok(workflow) => selection.workflows.push(Arc::new(workflow)),
+            Err(mistakes) => {
+                sources.report(&mistakes).context("cannot write to stderr")?;
+                selection.broken += 1;
+            }
         }
     }
     Ok(selection)
@@ -79,32 +81,10 @@ pub fn resolve(path: &Path, directory: &Path) -> PathBuf {
     if below.exists() { below } else { path.to_owned() }
 }
 
-/// Reads one workflow, or names its mistakes on stderr.
-fn read(path: &Path, directory: &Path) -> anyhow::Result<Option<Workflow>> {
-    let mut stderr = std::io::stderr().lock();
-    let told = "cannot write to stderr";
-    let text = match files::read_text(path) {
-        Ok(text) => text,
-        Err(error) => {
-            writeln!(stderr, "{error:#}").context(told)?;
-            return Ok(None);
-        }
-    };
-    match Workflow::parse(&files::shown(path, directory).to_string_lossy(), &text) {
-        Ok(workflow) => Ok(Some(workflow)),
-        Err(mistakes) => {
-            for mistake in &mistakes {
-                render::diagnostic::write(&mut stderr, mistake, &text).context(told)?;
-            }
-            Ok(None)
-        }
-    }
-}
-
 /// Chooses the event: the flag, else the only one that the workflows name, else `push`.
 ///
 /// With `--detect-event` the first one stands for several.
-pub fn event(flags: &ExecFlags, workflows: &[Arc<Workflow>]) -> String {
+pub fn event_name(flags: &ExecFlags, workflows: &[Arc<Workflow>]) -> String {
     if let Some(event) = &flags.event {
         return event.clone();
     }
@@ -131,20 +111,55 @@ pub fn event_names(workflow: &Workflow) -> impl Iterator<Item = &str> {
         .filter(|name| *name != "workflow_call")
 }
 
-/// Reads the payload of the event.
+/// The workflows that run: those with the job of `-j`, else those that the event starts.
+///
+/// # Errors
+/// No workflow has the job, or the event starts none.
+pub fn started(flags: &ExecFlags, workflows: &[Arc<Workflow>], event: &str) -> Result<Vec<Arc<Workflow>>> {
+    let chosen = |workflow: &Workflow| match &flags.job {
+        Some(id) => workflow.jobs.iter().any(|job| job.id.eq_ignore_ascii_case(id)),
+        None => event_names(workflow).any(|name| name == event),
+    };
+    let found: Vec<_> = workflows
+        .iter()
+        .filter(|workflow| chosen(workflow))
+        .cloned()
+        .collect();
+    if !found.is_empty() || workflows.is_empty() {
+        return Ok(found);
+    }
+    if let Some(id) = &flags.job {
+        let jobs: Vec<&str> = workflows
+            .iter()
+            .flat_map(|workflow| &workflow.jobs)
+            .map(|job| &*job.id)
+            .collect();
+        return Err(usage(anyhow!(
+            "no job has the id {id}; there are: {}",
+            jobs.join(", ")
+        )));
+    }
+    let events: Vec<&str> = workflows
+        .iter()
+        .flat_map(|workflow| event_names(workflow))
+        .collect();
+    Err(anyhow!("no workflow runs on {event}; there are: {}", events.join(", ")).into())
+}
+
+/// Reads the payload of the event, if one is given.
 ///
 /// # Errors
 /// The file cannot be read or is not a JSON object; the text names line and column.
-pub fn payload(flags: &ExecFlags, directory: &Path) -> anyhow::Result<serde_json::Value> {
+pub fn payload(flags: &ExecFlags, directory: &Path) -> anyhow::Result<Option<serde_json::Value>> {
     let Some(path) = &flags.eventpath else {
-        return Ok(serde_json::Value::Object(serde_json::Map::new()));
+        return Ok(None);
     };
     let path = resolve(path, directory);
     let subject = || format!("event file {} is not JSON", path.display());
     let text = files::read_text(&path)?;
     let value: serde_json::Value = serde_json::from_str(&text).with_context(subject)?;
     if value.is_object() {
-        return Ok(value);
+        return Ok(Some(value));
     }
     Err(anyhow!("event file {} is not a JSON object", path.display()))
 }

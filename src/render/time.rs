@@ -1,15 +1,6 @@
-//! The wall clock of the program, and times as text.
+//! Times and durations as text.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-
-/// The time of the wall clock: the only place of this crate that reads it.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "this is the clock that is passed in elsewhere"
-)]
-pub fn wall() -> SystemTime {
-    SystemTime::now()
-}
 
 /// A time in UTC as RFC 3339 writes it, with milliseconds, such as `2026-07-01T12:00:00.000Z`.
 pub fn rfc3339(time: SystemTime) -> String {

@@ -1,0 +1,135 @@
+//! What git knows about the directory.
+
+use std::path::Path;
+
+/// The repository that the directory belongs to; what git does not know is absent.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Repository {
+    /// The commit that is checked out.
+    pub sha: Option<String>,
+    /// The branch or tag that is checked out, as a full ref.
+    pub git_ref: Option<String>,
+    /// The URL of the remote `origin` without credentials, and without `.git`.
+    pub url: Option<String>,
+    /// `user.name`.
+    pub user: Option<String>,
+}
+
+impl Repository {
+    /// Asks git; a directory outside of any repository, or a machine without git, yields nothing.
+    pub fn of(directory: &Path) -> Self {
+        let ask = |args: &[&str]| ask(directory, args);
+        let tag =
+            || ask(&["describe", "--tags", "--exact-match", "HEAD"]).map(|tag| format!("refs/tags/{tag}"));
+        Self {
+            sha: ask(&["rev-parse", "--verify", "--quiet", "HEAD"]),
+            git_ref: ask(&["symbolic-ref", "--quiet", "HEAD"]).or_else(tag),
+            url: ask(&["config", "--get", "remote.origin.url"]).and_then(|url| web_url(&url)),
+            user: ask(&["config", "--get", "user.name"]),
+        }
+    }
+
+    /// `owner/name`, from the URL.
+    pub fn name(&self) -> Option<&str> {
+        let (_, path) = self.url.as_deref()?.split_once("://")?;
+        let (_, name) = path.split_once('/')?;
+        (name.split('/').count() == 2).then_some(name)
+    }
+
+    /// The server, such as `https://github.com`.
+    pub fn server(&self) -> Option<&str> {
+        let url = self.url.as_deref()?;
+        let host = url.find("://")? + 3;
+        let end = url[host..].find('/')? + host;
+        Some(&url[..end])
+    }
+}
+
+#[expect(
+    clippy::disallowed_methods,
+    reason = "git answers at once and starts nothing that could outlive it"
+)]
+fn ask(directory: &Path, args: &[&str]) -> Option<String> {
+    let output = std::process::Command::new("git")
+        .arg("-C")
+        .arg(directory)
+        .args(args)
+        .output()
+        .ok()?;
+    let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
+    (output.status.success() && !text.is_empty()).then_some(text)
+}
+
+/// The address of a repository in a browser: `git@host:owner/name.git` and `ssh://` become `https://`.
+fn web_url(remote: &str) -> Option<String> {
+    let (scheme, rest) = match remote.split_once("://") {
+        Some(("http", rest)) => ("http", rest),
+        Some(("https" | "ssh" | "git", rest)) => ("https", rest),
+        Some(_) => return None,
+        None => ("https", remote),
+    };
+    let is_short = !remote.contains("://");
+    let (host, path) = rest.split_once(if is_short { ':' } else { '/' })?;
+    // A user, and maybe a password, before the host is nobody's business.
+    let host = host.rsplit('@').next().unwrap_or(host);
+    let path = path.trim_matches('/').trim_end_matches(".git");
+    (!host.is_empty() && !path.is_empty()).then(|| format!("{scheme}://{host}/{path}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn remotes_name_server_and_repository() {
+        let cases = [
+            (
+                "git@github.com:octo/hello.git",
+                Some("https://github.com"),
+                Some("octo/hello"),
+            ),
+            (
+                "ssh://git@code.example:2222/octo/hello",
+                Some("https://code.example:2222"),
+                Some("octo/hello"),
+            ),
+            (
+                "https://user:pass@code.example/octo/hello.git/",
+                Some("https://code.example"),
+                Some("octo/hello"),
+            ),
+            (
+                "http://localhost:3000/octo/hello",
+                Some("http://localhost:3000"),
+                Some("octo/hello"),
+            ),
+            (
+                "https://code.example/group/sub/hello",
+                Some("https://code.example"),
+                None,
+            ),
+            ("/srv/hello.git", None, None),
+            ("file:///srv/hello.git", None, None),
+        ];
+        for (remote, server, name) in cases {
+            let repository = Repository {
+                url: web_url(remote),
+                ..Repository::default()
+            };
+            assert_eq!(
+                (repository.server(), repository.name()),
+                (server, name),
+                "{remote}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_directory_without_git_yields_nothing() {
+        let root = tempfile::tempdir().expect("a directory");
+        let Repository {
+            sha, git_ref, url, ..
+        } = Repository::of(root.path());
+        assert_eq!((sha, git_ref, url), (None, None, None));
+    }
+}

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "each test program uses a part of this")]
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by a panic")]
 
+use std::ffi::OsStr;
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -73,12 +74,17 @@ impl Project {
         self.root.path().join("jobs")
     }
 
-    /// Starts the binary in the project's directory.
+    /// Starts the binary in the project's directory, with the project's configuration unless the arguments name one.
     #[expect(clippy::disallowed_methods, reason = "the program under test")]
     pub fn start(&self, args: &[&str]) -> Running {
+        let config = self.root.path().join("config.yaml");
+        let default: &[&OsStr] = if args.contains(&"-c") {
+            &[]
+        } else {
+            &["--config".as_ref(), config.as_os_str()]
+        };
         let child = Command::new(env!("CARGO_BIN_EXE_gantry"))
-            .arg("--config")
-            .arg(self.root.path().join("config.yaml"))
+            .args(default)
             .args(args)
             .current_dir(&self.directory)
             .env_clear()
@@ -184,10 +190,11 @@ impl Running {
         }
     }
 
-    /// Waits until stdout holds `text`.
+    /// Waits until stdout or stderr holds `text`.
     #[track_caller]
     pub fn wait_for(&mut self, text: &str, limit: Duration) {
-        while !String::from_utf8_lossy(&self.stdout).contains(text) {
+        let holds = |output: &[u8]| String::from_utf8_lossy(output).contains(text);
+        while !holds(&self.stdout) && !holds(&self.stderr) {
             let chunk = self.chunks.recv_timeout(limit).unwrap_or_else(|_| {
                 self.kill();
                 let shown = String::from_utf8_lossy(&self.stdout).into_owned();

@@ -60,17 +60,42 @@ fn hint(suggestion: Option<&str>) -> String {
         .unwrap_or_default()
 }
 
-/// Types the inputs that were given for a run of a workflow with these triggers.
+/// Types the inputs that were given for a run that `event` causes.
 ///
-/// The declarations of `workflow_dispatch` count whatever the event is, so that a person can try a workflow with
-/// inputs under any event; a workflow that can only be called is typed by `workflow_call`.
+/// Only `workflow_dispatch` and `workflow_call` have inputs. A person may give some under any other event, to try a
+/// workflow that has the trigger too; nothing is required then, and without any given there are none.
+///
+/// # Errors
+/// Every input that does not fit.
+pub fn for_event(
+    event: &str,
+    triggers: &Triggers,
+    given: &IndexMap<String, String>,
+) -> Result<Inputs, Vec<InputError>> {
+    let demanded = matches!(event, "workflow_dispatch" | "workflow_call");
+    if !demanded && given.is_empty() {
+        return Ok(Inputs::default());
+    }
+    typed(triggers, given, demanded)
+}
+
+/// Types inputs as under `workflow_dispatch`, or under `workflow_call` if that is the only trigger of the two.
 ///
 /// # Errors
 /// Every input that does not fit.
 pub fn inputs(triggers: &Triggers, given: &IndexMap<String, String>) -> Result<Inputs, Vec<InputError>> {
+    typed(triggers, given, true)
+}
+
+/// Types inputs by their declarations; what is required is missed only if it is `demanded`.
+fn typed(
+    triggers: &Triggers,
+    given: &IndexMap<String, String>,
+    demanded: bool,
+) -> Result<Inputs, Vec<InputError>> {
     match (&triggers.dispatch, &triggers.call) {
-        (Some(dispatch), _) => dispatch_inputs(dispatch, given),
-        (None, Some(call)) => call_inputs(call, given),
+        (Some(dispatch), _) => dispatch_inputs(dispatch, given, demanded),
+        (None, Some(call)) => call_inputs(call, given, demanded),
         (None, None) => check_names(given, &[]).map(|()| Inputs::default()),
     }
 }
@@ -78,6 +103,7 @@ pub fn inputs(triggers: &Triggers, given: &IndexMap<String, String>) -> Result<I
 fn dispatch_inputs(
     trigger: &DispatchTrigger,
     given: &IndexMap<String, String>,
+    demanded: bool,
 ) -> Result<Inputs, Vec<InputError>> {
     let declared: Vec<&str> = trigger.inputs.keys().map(String::as_str).collect();
     let mut errors = check_names(given, &declared).err().unwrap_or_default();
@@ -86,6 +112,10 @@ fn dispatch_inputs(
         let value = find(given, name)
             .filter(|value| !value.is_empty())
             .or(input.default.as_deref());
+        if value.is_none() && input.required && demanded {
+            errors.push(InputError::Missing { name: name.clone() });
+            continue;
+        }
         match dispatch_value(name, input, value) {
             Ok((text, value)) => {
                 inputs.texts.insert(name.as_str(), text);
@@ -107,11 +137,6 @@ fn dispatch_value<'a>(
     input: &DispatchInput,
     value: Option<&'a str>,
 ) -> Result<(&'a str, Value), InputError> {
-    if value.is_none() && input.required {
-        return Err(InputError::Missing {
-            name: name.to_owned(),
-        });
-    }
     match &input.kind {
         DispatchInputKind::Boolean => {
             let text = value.unwrap_or("false");
@@ -141,13 +166,17 @@ fn dispatch_value<'a>(
 }
 
 /// Types inputs by `workflow_call`; inputs that are not given keep their defaults, which the run evaluates.
-fn call_inputs(trigger: &CallTrigger, given: &IndexMap<String, String>) -> Result<Inputs, Vec<InputError>> {
+fn call_inputs(
+    trigger: &CallTrigger,
+    given: &IndexMap<String, String>,
+    demanded: bool,
+) -> Result<Inputs, Vec<InputError>> {
     let declared: Vec<&str> = trigger.inputs.keys().map(String::as_str).collect();
     let mut errors = check_names(given, &declared).err().unwrap_or_default();
     let mut inputs = Inputs::default();
     for (name, input) in &trigger.inputs {
         let Some(text) = find(given, name) else {
-            if input.required {
+            if input.required && demanded {
                 errors.push(InputError::Missing { name: name.clone() });
             }
             continue;
@@ -280,6 +309,24 @@ mod tests {
             json(&inputs.texts),
             r#"{"flag":"true","count":"3","Level":"high","word":"x","place":""}"#
         );
+    }
+
+    #[test]
+    fn under_other_events_inputs_may_be_given_but_none_is_missed() {
+        let texts = |given: &[(&str, &str)]| {
+            let given = given
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect();
+            for_event("push", &triggers(), &given).map(|inputs| json(&inputs.typed))
+        };
+        assert_eq!(texts(&[]).unwrap(), "{}");
+        assert_eq!(
+            texts(&[("flag", "true")]).unwrap(),
+            r#"{"flag":true,"count":3,"Level":"low","word":"","place":""}"#
+        );
+        assert!(texts(&[("flag", "yes")]).is_err());
+        assert!(for_event("workflow_dispatch", &triggers(), &IndexMap::new()).is_err());
     }
 
     #[test]

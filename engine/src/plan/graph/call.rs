@@ -117,9 +117,18 @@ impl Run {
     pub(super) fn default_root_inputs(&mut self) -> Result<(), FieldError> {
         let contexts = self.frame_contexts(FrameId::ROOT);
         let root = &mut self.frames[FrameId::ROOT.0];
-        let (None, Some(trigger)) = (&root.workflow.on.dispatch, &root.workflow.on.call) else {
+        let Some(trigger) = &root.workflow.on.call else {
             return Ok(());
         };
+        if root
+            .workflow
+            .on
+            .events
+            .keys()
+            .any(|event| event != "workflow_call")
+        {
+            return Ok(());
+        }
         let mut inputs = Object::clone(&root.inputs);
         for (name, input) in &trigger.inputs {
             if inputs.get(name).is_none() {

@@ -395,6 +395,19 @@ jobs:
 }
 
 #[test]
+fn other_triggers_leave_the_inputs_as_they_are_given() {
+    let bench = check(
+        "
+on: {push: {}, workflow_call: {inputs: {n: {type: number, default: 4}}}}
+jobs:
+  j: {STEPS}
+",
+        &[("start", "start j")],
+    );
+    assert_eq!(json(&bench.plan("j").contexts.inputs), r#"{"word":"hello"}"#);
+}
+
+#[test]
 fn calls_that_multiply_are_stopped() {
     let numbers = (0..256)
         .map(|number| number.to_string())

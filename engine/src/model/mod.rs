@@ -14,6 +14,7 @@ mod reader;
 mod reference;
 mod schema;
 mod template;
+mod trigger;
 mod workflow;
 mod yaml;
 
@@ -23,6 +24,7 @@ pub use diagnostic::{Diagnostic, Position, Spanned};
 pub use node::{Node, NodeKind};
 pub use reference::{ActionRef, WorkflowRef};
 pub use template::{Field, FieldError, FromNode, evaluate_node};
+pub use trigger::*;
 pub use workflow::*;
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! The keys of one mapping: which are known, which are missing, which come twice.
 
 use std::collections::{BTreeSet, HashSet};
+use std::sync::Arc;
 
 use super::place::{Place, checked_scalar, scalar_text};
 use crate::model::diagnostic::Diagnostics;
@@ -16,8 +17,45 @@ pub(in crate::model) struct KeyCheck {
     others: Option<(&'static Definition, &'static Definition)>,
     /// Whether there are no well known keys at all.
     is_free: bool,
-    seen: HashSet<String>,
+    seen: Seen,
     has_expression: bool,
+}
+
+/// The keys that were seen, compared ignoring case. Most mappings are small, so the first keys are only compared; a
+/// large mapping gets an index.
+#[derive(Default)]
+struct Seen {
+    first: Vec<Arc<str>>,
+    rest: HashSet<String>,
+}
+
+impl Seen {
+    const FEW: usize = 12;
+
+    fn contains(&self, key: &str) -> bool {
+        self.first.iter().any(|seen| equal(seen, key))
+            || (!self.rest.is_empty() && self.rest.contains(&fold(key)))
+    }
+
+    /// Notes a key and tells whether it is new.
+    fn insert(&mut self, key: &Arc<str>) -> bool {
+        if self.contains(key) {
+            return false;
+        }
+        if self.first.len() < Self::FEW {
+            self.first.push(key.clone());
+        } else {
+            self.rest.insert(fold(key));
+        }
+        true
+    }
+}
+
+fn equal(left: &str, right: &str) -> bool {
+    if left.is_ascii() && right.is_ascii() {
+        return left.eq_ignore_ascii_case(right);
+    }
+    fold(left) == fold(right)
 }
 
 /// What is to be done with an entry.
@@ -38,7 +76,7 @@ impl KeyCheck {
             others: first.others,
             is_free: candidates.len() == 1 && first.keys.is_empty() && first.others.is_some(),
             candidates,
-            seen: HashSet::new(),
+            seen: Seen::default(),
             has_expression: false,
         })
     }
@@ -49,7 +87,7 @@ impl KeyCheck {
         let Some(text) = scalar_text(&key.kind) else {
             return self.expression(key, errors);
         };
-        if !self.seen.insert(fold(&text)) {
+        if !self.seen.insert(&text) {
             errors.error(position, format!("'{text}' is already defined"));
             return Verdict::Illegal;
         }
@@ -99,7 +137,7 @@ impl KeyCheck {
                 return;
             }
             for key in mapping.keys.iter().filter(|key| key.required) {
-                if !self.seen.contains(&fold(key.name)) {
+                if !self.seen.contains(key.name) {
                     errors.error(position, format!("Required property is missing: {}", key.name));
                 }
             }

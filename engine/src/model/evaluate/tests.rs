@@ -35,13 +35,13 @@ fn contexts(pairs: &[(&str, &str)]) -> Object {
 
 /// The body of a job that has `keys`, each on a line of its own.
 fn job(keys: &str) -> StepsJob {
-    let keys: String = keys.lines().map(|line| format!("    {line}\n")).collect();
+    let keys = keys.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n");
     let runs_on = if keys.contains("runs-on") {
         ""
     } else {
         "    runs-on: x\n"
     };
-    let text = format!("on: push\njobs:\n  a:\n{keys}{runs_on}");
+    let text = format!("on: push\njobs:\n  a:\n{keys}\n{runs_on}");
     let workflow = Workflow::parse("w.yml", &text).unwrap_or_else(|errors| panic!("{text}\n{errors:?}"));
     match &workflow.jobs[0].body {
         JobBody::Steps(body) => (**body).clone(),

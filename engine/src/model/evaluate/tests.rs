@@ -35,7 +35,11 @@ fn contexts(pairs: &[(&str, &str)]) -> Object {
 
 /// The body of a job that has `keys`, each on a line of its own.
 fn job(keys: &str) -> StepsJob {
-    let keys = keys.lines().map(|line| format!("    {line}")).collect::<Vec<_>>().join("\n");
+    let keys = keys
+        .lines()
+        .map(|line| format!("    {line}"))
+        .collect::<Vec<_>>()
+        .join("\n");
     let runs_on = if keys.contains("runs-on") {
         ""
     } else {

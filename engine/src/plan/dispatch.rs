@@ -62,29 +62,23 @@ fn hint(suggestion: Option<&str>) -> String {
 
 /// Types the inputs that were given for a run that `event` causes.
 ///
-/// Only `workflow_dispatch` and `workflow_call` have inputs. A person may give some under any other event, to try a
-/// workflow that has the trigger too; nothing is required then, and without any given there are none.
+/// `workflow_dispatch` and `workflow_call` have inputs, and so has a run of a workflow that knows no such event: it is
+/// dispatched. A person may give inputs under any other event too, to try a workflow that also has the trigger; nothing
+/// is required then, and without any given there are none.
 ///
 /// # Errors
 /// Every input that does not fit.
-pub fn for_event(
+pub fn inputs(
     event: &str,
     triggers: &Triggers,
     given: &IndexMap<String, String>,
 ) -> Result<Inputs, Vec<InputError>> {
-    let demanded = matches!(event, "workflow_dispatch" | "workflow_call");
+    let has_inputs = matches!(event, "workflow_dispatch" | "workflow_call");
+    let demanded = has_inputs || !triggers.events.contains_key(event);
     if !demanded && given.is_empty() {
         return Ok(Inputs::default());
     }
     typed(triggers, given, demanded)
-}
-
-/// Types inputs as under `workflow_dispatch`, or under `workflow_call` if that is the only trigger of the two.
-///
-/// # Errors
-/// Every input that does not fit.
-pub fn inputs(triggers: &Triggers, given: &IndexMap<String, String>) -> Result<Inputs, Vec<InputError>> {
-    typed(triggers, given, true)
 }
 
 /// Types inputs by their declarations; what is required is missed only if it is `demanded`.
@@ -249,7 +243,7 @@ fn check_names(given: &IndexMap<String, String>, declared: &[&str]) -> Result<()
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Position;
+    use crate::model::{EventConfig, Position};
 
     fn input(kind: DispatchInputKind, required: bool, default: Option<&str>) -> DispatchInput {
         DispatchInput {
@@ -274,7 +268,9 @@ mod tests {
             .into_iter()
             .map(|(name, input)| (name.to_owned(), input))
             .collect();
+        let events = ["push", "workflow_dispatch"].map(|event| (event.to_owned(), EventConfig::default()));
         Triggers {
+            events: events.into_iter().collect(),
             dispatch: Some(DispatchTrigger { inputs }),
             ..Triggers::default()
         }
@@ -297,6 +293,7 @@ mod tests {
     #[test]
     fn inputs_are_typed_and_the_event_keeps_text() {
         let inputs = inputs(
+            "workflow_dispatch",
             &triggers(),
             &given(&[("FLAG", "true"), ("level", "high"), ("word", "x")]),
         )
@@ -318,7 +315,7 @@ mod tests {
                 .iter()
                 .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
                 .collect();
-            for_event("push", &triggers(), &given).map(|inputs| json(&inputs.typed))
+            inputs("push", &triggers(), &given).map(|inputs| json(&inputs.typed))
         };
         assert_eq!(texts(&[]).unwrap(), "{}");
         assert_eq!(
@@ -326,7 +323,9 @@ mod tests {
             r#"{"flag":true,"count":3,"Level":"low","word":"","place":""}"#
         );
         assert!(texts(&[("flag", "yes")]).is_err());
-        assert!(for_event("workflow_dispatch", &triggers(), &IndexMap::new()).is_err());
+        for event in ["workflow_dispatch", "release"] {
+            assert!(inputs(event, &triggers(), &IndexMap::new()).is_err(), "{event}");
+        }
     }
 
     #[test]
@@ -338,7 +337,7 @@ mod tests {
             ("wrod", "x"),
             ("zzzzzz", ""),
         ];
-        let errors = inputs(&triggers(), &given(&wrong)).unwrap_err();
+        let errors = inputs("workflow_dispatch", &triggers(), &given(&wrong)).unwrap_err();
         let texts: Vec<String> = errors.iter().map(ToString::to_string).collect();
         assert_eq!(
             texts,
@@ -380,15 +379,19 @@ mod tests {
             ..Triggers::default()
         };
         assert_eq!(
-            json(&inputs(&triggers, &given(&[("n", "2")])).unwrap().typed),
+            json(
+                &inputs("workflow_call", &triggers, &given(&[("n", "2")]))
+                    .unwrap()
+                    .typed
+            ),
             r#"{"n":2}"#
         );
-        assert!(inputs(&triggers, &given(&[])).is_err());
+        assert!(inputs("workflow_call", &triggers, &given(&[])).is_err());
     }
 
     #[test]
     fn a_workflow_without_inputs_takes_none() {
-        assert!(inputs(&Triggers::default(), &given(&[])).is_ok());
-        assert!(inputs(&Triggers::default(), &given(&[("x", "1")])).is_err());
+        assert!(inputs("push", &Triggers::default(), &given(&[])).is_ok());
+        assert!(inputs("push", &Triggers::default(), &given(&[("x", "1")])).is_err());
     }
 }

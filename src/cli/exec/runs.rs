@@ -70,7 +70,7 @@ impl Planner<'_> {
 
     fn inputs(&self, workflow: &Workflow) -> Result<Inputs, Vec<Diagnostic>> {
         let given = self.given.inputs.clone().into_iter().collect();
-        dispatch::inputs(&workflow.on, &given).map_err(|mistakes| {
+        dispatch::inputs(&self.event.name, &workflow.on, &given).map_err(|mistakes| {
             let diagnostic = |mistake: &dispatch::InputError| Diagnostic {
                 file: Arc::clone(&workflow.file),
                 position: None,

@@ -1,11 +1,13 @@
 //! The whole runner against a forge that fails by script: real steps on this machine, nothing lost, nothing doubled.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use gantry_actors::engine::clock::Clock;
 use gantry_actors::engine::expr::{Object, Value};
-use gantry_actors::engine::model::Workflow;
+use gantry_actors::engine::model::{RunsOn, Workflow};
 use gantry_actors::engine::plan::{JobContexts, JobPlan};
 use gantry_actors::engine::run::Settings;
 use gantry_actors::job::JobContext;
@@ -103,8 +105,8 @@ fn plan(steps: &str) -> JobPlan {
             strategy: empty,
             matrix: Value::Null,
         },
-        runs_on: Default::default(),
-        timeout: Some(Duration::from_secs(120)),
+        runs_on: RunsOn::default(),
+        timeout: Some(Duration::from_mins(2)),
         cancel_timeout: Duration::from_secs(30),
         continue_on_error: false,
     }

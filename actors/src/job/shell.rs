@@ -79,11 +79,11 @@ impl Job {
                     context.run_later(after, |job, context| job.cancel(CancelReason::Timeout, context));
                 }
                 Effect::ArmKill(after) => {
-                    context.run_later(after, |job, context| job.kill(context));
+                    context.run_later(after, Self::kill);
                 }
                 Effect::RunStep(plan) => self.run_step(*plan, context),
                 Effect::StopStep(stop) => self.stop_step(stop),
-                Effect::Log(row) => self.log_row(row, context),
+                Effect::Log(row) => self.log_row(&row, context),
                 Effect::WindUp => self.wind_up(context),
                 Effect::CloseLog => self.close_log(context),
                 Effect::Complete(conclusion, outputs) => self.complete(conclusion, outputs, context),
@@ -109,7 +109,7 @@ impl Job {
         context.spawn(work.into_actor(self).map(|joined, job, context| match joined {
             Ok(prepared) => job.on_prepared(prepared, context),
             Err(panic) => {
-                job.log_row(format!("##[error]runner bug, please report it: {panic}"), context);
+                job.log_row(&runner_bug(&panic), context);
                 job.on_prepared(
                     Prepared {
                         runtime: None,
@@ -135,16 +135,13 @@ impl Job {
 
     fn on_prepared(&mut self, prepared: Prepared, context: &mut Context<Self>) {
         let max_timeout = self.spec.context.settings.max_timeout;
-        let limits = prepared.plan.as_ref().map_or(
-            Limits {
-                timeout: None,
-                cancel_timeout: Duration::from_secs(300),
-            },
-            |plan| Limits {
+        let limits = prepared
+            .plan
+            .as_ref()
+            .map_or_else(Limits::default, |plan| Limits {
                 timeout: plan.timeout.into_iter().chain(max_timeout).min(),
                 cancel_timeout: plan.cancel_timeout,
-            },
-        );
+            });
         self.runtime = prepared.runtime;
         self.plan = prepared.plan;
         let effects = self.state.on_prepared(prepared.machine, limits);
@@ -173,11 +170,11 @@ impl Job {
     }
 
     /// Writes a row of the runner's own; it belongs to no step.
-    fn log_row(&mut self, row: String, context: &mut Context<Self>) {
+    fn log_row(&self, row: &str, context: &mut Context<Self>) {
         let Some(entries) = self.entries.clone() else {
             return;
         };
-        let rows = Rows::of_lines(self.spec.context.clock.now(), None, &row);
+        let rows = Rows::of_lines(self.spec.context.clock.now(), None, row);
         let send = async move { entries.send(Entry::Rows(rows)).await };
         context.spawn(send.into_actor(self).map(|sent, job, _| {
             if sent.is_err() {
@@ -208,7 +205,7 @@ impl Job {
             let (conclusion, outputs) = match joined {
                 Ok(wound) => (wound.conclusion, wound.outputs),
                 Err(panic) => {
-                    job.log_row(format!("##[error]runner bug, please report it: {panic}"), context);
+                    job.log_row(&runner_bug(&panic), context);
                     (Conclusion::Failure, IndexMap::new())
                 }
             };
@@ -278,6 +275,11 @@ impl Job {
     }
 }
 
+/// What the workflow's author reads when the runner's own work for the job has panicked.
+fn runner_bug(panic: &dyn std::fmt::Display) -> String {
+    format!("##[error]runner bug, please report it: {panic}")
+}
+
 /// Plans the job, makes its sandbox and sets it up; what goes wrong is in the job's log.
 async fn prepare(
     shared: super::JobContext,
@@ -323,7 +325,7 @@ async fn prepare(
 }
 
 async fn refuse(shared: &super::JobContext, entries: &mpsc::Sender<Entry>, reason: &str) {
-    let lines: String = reason.lines().map(|line| format!("##[error]{line}\n")).collect();
+    let lines = format!("##[error]{}\n", reason.trim_end().replace('\n', "\n##[error]"));
     let rows = Rows::of_lines(shared.clock.now(), None, &lines);
     if entries.send(Entry::Rows(rows)).await.is_err() {
         tracing::error!(reason, "the job's log stream is gone; rows are lost");

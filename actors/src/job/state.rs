@@ -68,6 +68,16 @@ pub struct Limits {
     pub cancel_timeout: Duration,
 }
 
+impl Default for Limits {
+    /// No time-out, and five minutes for clean-up (GitHub: `cancel-timeout-minutes`).
+    fn default() -> Self {
+        Self {
+            timeout: None,
+            cancel_timeout: Duration::from_mins(5),
+        }
+    }
+}
+
 /// A job from the moment it was claimed.
 #[derive(Debug)]
 pub struct State {
@@ -87,10 +97,7 @@ impl State {
         Self {
             phase: Phase::Waiting,
             machine: None,
-            limits: Limits {
-                timeout: None,
-                cancel_timeout: Duration::from_secs(300),
-            },
+            limits: Limits::default(),
             work: None,
             cancelled: None,
             killed: false,
@@ -213,7 +220,7 @@ impl State {
 
     fn advance(&mut self) -> Vec<Effect> {
         let next = match &mut self.machine {
-            Some(machine) if !self.killed => machine.next(),
+            Some(machine) if !self.killed => machine.advance(),
             _ => Next::Complete,
         };
         match next {

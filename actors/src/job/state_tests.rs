@@ -10,8 +10,8 @@ use gantry_engine::plan::{JobContexts, JobPlan};
 use super::*;
 
 const LIMITS: Limits = Limits {
-    timeout: Some(Duration::from_secs(600)),
-    cancel_timeout: Duration::from_secs(300),
+    timeout: Some(Duration::from_mins(10)),
+    cancel_timeout: Duration::from_mins(5),
 };
 
 fn machine(steps: &str) -> Machine {
@@ -34,7 +34,7 @@ fn machine(steps: &str) -> Machine {
         },
         runs_on: gantry_engine::model::RunsOn::default(),
         timeout: None,
-        cancel_timeout: Duration::from_secs(300),
+        cancel_timeout: Duration::from_mins(5),
         continue_on_error: false,
     };
     Machine::new(&plan, JobSetup::default(), empty.clone(), empty)
@@ -54,8 +54,8 @@ fn show(effects: &[Effect]) -> Vec<String> {
         .collect()
 }
 
-fn report(index: usize, conclusion: Conclusion) -> Result<StepReport, String> {
-    Ok(StepReport {
+fn report(index: usize, conclusion: Conclusion) -> StepReport {
+    StepReport {
         index,
         outcome: conclusion,
         conclusion,
@@ -63,7 +63,7 @@ fn report(index: usize, conclusion: Conclusion) -> Result<StepReport, String> {
         env: Arc::default(),
         path: Arc::default(),
         posts: Vec::new(),
-    })
+    }
 }
 
 /// A job with two steps that is set up; the first one runs.
@@ -79,11 +79,11 @@ fn running() -> State {
 fn steps_run_in_order_and_the_report_comes_last() {
     let mut state = running();
     assert_eq!(
-        show(&state.on_step_ended(report(0, Conclusion::Success))),
+        show(&state.on_step_ended(Ok(report(0, Conclusion::Success)))),
         ["run b as success"]
     );
     assert_eq!(
-        show(&state.on_step_ended(report(1, Conclusion::Success))),
+        show(&state.on_step_ended(Ok(report(1, Conclusion::Success)))),
         ["WindUp"]
     );
     assert_eq!(
@@ -98,7 +98,7 @@ fn steps_run_in_order_and_the_report_comes_last() {
 fn later_steps_see_that_one_has_failed() {
     let mut state = running();
     assert_eq!(
-        show(&state.on_step_ended(report(0, Conclusion::Failure))),
+        show(&state.on_step_ended(Ok(report(0, Conclusion::Failure)))),
         ["run b as failure"]
     );
 }
@@ -129,7 +129,7 @@ fn a_cancel_stops_the_step_and_the_others_decide_for_themselves() {
     // A stronger reason changes the reason and nothing else.
     assert_eq!(show(&state.on_cancel(CancelReason::Shutdown)), [""; 0]);
     assert_eq!(
-        show(&state.on_step_ended(report(0, Conclusion::Cancelled))),
+        show(&state.on_step_ended(Ok(report(0, Conclusion::Cancelled)))),
         ["run b as cancelled"]
     );
 }
@@ -154,7 +154,7 @@ fn a_kill_runs_no_further_step() {
     assert_eq!(show(&state.on_kill()), ["StopStep(Kill)"]);
     assert_eq!(show(&state.on_kill()), [""; 0]);
     assert_eq!(
-        show(&state.on_step_ended(report(0, Conclusion::Cancelled))),
+        show(&state.on_step_ended(Ok(report(0, Conclusion::Cancelled)))),
         ["WindUp"]
     );
 }

@@ -77,7 +77,7 @@ impl LogStream {
                 Effect::Receive => self.receive(context),
                 Effect::Append(batch) => self.append(batch, context),
                 Effect::Update(progress) => self.update(progress, context),
-                Effect::RetryAfter(pause) => self.retry_after(pause, context),
+                Effect::RetryAfter(pause) => Self::retry_after(pause, context),
                 Effect::Close => self.close(context),
             }
         }
@@ -136,7 +136,7 @@ impl LogStream {
         }
     }
 
-    fn retry_after(&mut self, pause: Duration, context: &mut Context<Self>) {
+    fn retry_after(pause: Duration, context: &mut Context<Self>) {
         context.run_later(pause, |stream, context| {
             let effects = stream.state.on_retry_due();
             stream.apply(effects, context);

@@ -40,6 +40,17 @@ enum Delivery {
     Step(StepState),
 }
 
+/// Where the entries come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Source {
+    /// Nobody waits for entries.
+    Idle,
+    /// The next entries are awaited.
+    Receiving,
+    /// The job will never write again.
+    Exhausted,
+}
+
 /// The deliveries of one task.
 #[derive(Debug)]
 pub struct State {
@@ -48,8 +59,7 @@ pub struct State {
     steps: Vec<StepState>,
     queue: VecDeque<Delivery>,
     queued_bytes: usize,
-    receiving: bool,
-    exhausted: bool,
+    source: Source,
     in_flight: bool,
     failures: u32,
     closed: bool,
@@ -64,8 +74,7 @@ impl State {
             steps: Vec::new(),
             queue: VecDeque::new(),
             queued_bytes: 0,
-            receiving: false,
-            exhausted: false,
+            source: Source::Idle,
             in_flight: false,
             failures: 0,
             closed: false,
@@ -79,8 +88,11 @@ impl State {
 
     /// The job has written entries; none at all means that it will never write again.
     pub fn on_entries(&mut self, entries: Vec<Entry>) -> Vec<Effect> {
-        self.receiving = false;
-        self.exhausted |= entries.is_empty();
+        self.source = if entries.is_empty() {
+            Source::Exhausted
+        } else {
+            Source::Idle
+        };
         for entry in entries {
             self.enqueue(entry);
         }
@@ -206,8 +218,8 @@ impl State {
 
     fn next_effects(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
-        if !self.receiving && !self.exhausted && self.queued_bytes < WINDOW {
-            self.receiving = true;
+        if self.source == Source::Idle && self.queued_bytes < WINDOW {
+            self.source = Source::Receiving;
             effects.push(Effect::Receive);
         }
         if self.in_flight {
@@ -221,7 +233,7 @@ impl State {
                     steps: vec![state.clone()],
                 }));
             }
-            None if self.exhausted && !self.closed => {
+            None if self.source == Source::Exhausted && !self.closed => {
                 self.closed = true;
                 effects.push(Effect::Close);
                 return effects;

@@ -105,7 +105,7 @@ impl Supervisor {
                 .map(move |answer, supervisor, context| {
                     match answer {
                         Ok(ended) => {
-                            tracing::debug!(task = %ended.task, conclusion = ?ended.conclusion, "job ended")
+                            tracing::debug!(task = %ended.task, conclusion = ?ended.conclusion, "job ended");
                         }
                         Err(error) => tracing::error!(%task, %error, "the job's actor has died"),
                     }

@@ -69,7 +69,7 @@ pub struct StepReport {
     pub posts: Vec<PostStep>,
 }
 
-/// What [`Machine::next`] answers.
+/// What [`Machine::advance`] answers.
 #[derive(Debug)]
 pub enum Next {
     /// Run this.
@@ -117,7 +117,7 @@ impl Machine {
     /// The next step, in order: main steps, then the post stack from its top.
     ///
     /// Every step is handed out, also in a job that has failed or was cancelled: its own condition decides.
-    pub fn next(&mut self) -> Next {
+    pub fn advance(&mut self) -> Next {
         if let Some(step) = self.steps.get(self.next_main).cloned() {
             let index = self.next_main;
             self.next_main += 1;

@@ -1,8 +1,8 @@
 //! The job's order of things as a pure state machine: steps, pre, post, outputs, conclusion.
 //!
 //! ```text
-//! setup(plan) --> Machine --next()--> StepPlan --(engine::run)--> StepReport --on_step_finished()--> Machine ...
-//!                    '--next()--> Complete --> outputs(), conclusion()
+//! setup(plan) --> Machine --advance()--> StepPlan --(engine::run)--> StepReport --on_step_finished()--> Machine ...
+//!                    '--advance()--> Complete --> outputs(), conclusion()
 //! ```
 
 mod contexts;

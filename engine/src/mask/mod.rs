@@ -7,9 +7,12 @@
 //! masked: values that are too short or too common ([`Refusal`]), and transformations that are not listed, such as
 //! reversed or re-cased text, compression and encryption.
 
+#[allow(clippy::all, clippy::pedantic)]
 mod derive;
+#[allow(clippy::all, clippy::pedantic)]
 mod encode;
 mod index;
+#[allow(clippy::all, clippy::pedantic)]
 mod redactor;
 mod report;
 #[cfg(test)]

@@ -95,9 +95,9 @@ impl Written {
         match kind {
             "path" => {
                 let added = Arc::make_mut(&mut view.path);
-                files::parse_paths(&text)
-                    .into_iter()
-                    .for_each(|path| files::add_path(added, path));
+                for path in files::parse_paths(&text) {
+                    files::add_path(added, path);
+                }
             }
             "summary" => match files::refuse_summary(content.len() as u64) {
                 None => self.summary = Some(text.into_owned()),

@@ -58,8 +58,7 @@ impl Done {
 impl<'a> Session<'a> {
     pub fn open(runtime: &'a JobRuntime, index: usize, work: &Work, view: JobView, stop: StopSignal) -> Self {
         // Rows of a clean-up stand behind all steps.
-        let step = matches!(work, Work::Main).then_some(index);
-        let log = StepLog::open(runtime, step);
+        let log = StepLog::open(runtime, matches!(work, Work::Main).then_some(index));
         Self {
             runtime,
             index,

@@ -74,9 +74,7 @@ impl Collector {
     fn add(&mut self, encoding: Encoding, text: &str) {
         let mut rest = text;
         while rest.len() >= 2 * PIECE {
-            let end = (PIECE..)
-                .find(|&end| rest.is_char_boundary(end))
-                .unwrap_or(rest.len());
+            let end = rest.ceil_char_boundary(PIECE);
             let (piece, after) = rest.split_at(end);
             self.add_piece(encoding, piece);
             rest = after;

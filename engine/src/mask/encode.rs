@@ -32,7 +32,7 @@ pub(super) fn base64_within(bytes: &[u8], before: usize, alphabet: &[u8; 64]) ->
     let digits = base64(&padded, alphabet);
     // The digits that the neighbours share: none, two or three in front, and the last one unless a group ends there.
     let front = if before == 0 { 0 } else { before + 1 };
-    let back = usize::from(padded.len() % 3 != 0);
+    let back = usize::from(!padded.len().is_multiple_of(3));
     digits
         .get(front..digits.len().saturating_sub(back))
         .unwrap_or_default()

@@ -36,6 +36,13 @@ pub(super) struct Hit {
     pub source: Source,
 }
 
+/// What the search comes upon.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Event {
+    Hit(Hit),
+    Open(usize),
+}
+
 /// The set of patterns.
 pub(super) struct Index {
     buckets: HashMap<u32, Bucket>,
@@ -45,6 +52,7 @@ pub(super) struct Index {
     first_bytes: [bool; 256],
     count: usize,
     used: usize,
+    limit: usize,
     longest: usize,
 }
 
@@ -59,6 +67,7 @@ impl Default for Index {
             first_bytes: [false; 256],
             count: 0,
             used: 0,
+            limit: LIMIT,
             longest: 0,
         }
     }
@@ -67,7 +76,13 @@ impl Default for Index {
 impl Index {
     /// How much can still be added, in units of [`cost`].
     pub fn room(&self) -> usize {
-        LIMIT.saturating_sub(self.used)
+        self.limit.saturating_sub(self.used)
+    }
+
+    /// Takes less than usual.
+    #[cfg(test)]
+    pub fn set_limit(&mut self, limit: usize) {
+        self.limit = limit;
     }
 
     /// Adds a pattern; one that is known keeps its source. Shorter ones than [`ANCHOR`] are ignored.
@@ -107,29 +122,34 @@ impl Index {
 
     /// The first match that starts at `from` or later; of those that start at one place, the longest.
     pub fn find(&self, text: &[u8], from: usize) -> Option<Hit> {
-        let mut at = from;
-        loop {
-            at = self.bitmap.next(text, at)?;
-            if let Some(hit) = self.longest_at(text, at) {
-                return Some(hit);
-            }
-            at += 1;
+        match self.next(text, from, false)? {
+            Event::Hit(hit) => Some(hit),
+            Event::Open(_) => None,
         }
     }
 
-    /// The first position from `from` on at which the rest of the text is the beginning of a pattern, and so might
-    /// become a match.
-    pub fn find_open(&self, text: &[u8], from: usize) -> Option<usize> {
+    /// The next event from `from` on: a match, or with `open` a place at which the rest of the text is the beginning
+    /// of a pattern and so might become a match.
+    pub fn next(&self, text: &[u8], from: usize, open: bool) -> Option<Event> {
         // A pattern that starts earlier would be complete by now.
-        let mut at = from.max((text.len() + 1).saturating_sub(self.longest));
+        let open_from = (text.len() + 1).saturating_sub(self.longest).max(from);
+        let mut at = from;
         while let Some(candidate) = self.bitmap.next(text, at) {
-            if self.is_open(text, candidate) {
-                return Some(candidate);
+            if open && candidate >= open_from && self.is_open(text, candidate) {
+                return Some(Event::Open(candidate));
+            }
+            if let Some(hit) = self.longest_at(text, candidate) {
+                return Some(Event::Hit(hit));
             }
             at = candidate + 1;
         }
-        let tail = (text.len() + 1).saturating_sub(ANCHOR);
-        (at.max(tail)..text.len()).find(|&start| self.is_open_short(text.get(start..).unwrap_or_default()))
+        let tail = (text.len() + 1).saturating_sub(ANCHOR).max(from);
+        let is_open = |&start: &usize| self.is_open_short(text.get(start..).unwrap_or_default());
+        if open {
+            (tail..text.len()).find(is_open).map(Event::Open)
+        } else {
+            None
+        }
     }
 
     fn longest_at(&self, text: &[u8], start: usize) -> Option<Hit> {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::index::Index;
+use super::index::{Event, Index};
 use super::{Encoding, Masks, Source};
 
 const REPLACEMENT: &str = "***";
@@ -67,7 +67,7 @@ impl Redactor {
         let hold = self.writer.write(&shared.index, text, last, out, |source| {
             found.insert(source);
         });
-        self.held = text.get(hold..).unwrap_or_default().to_owned();
+        text.get(hold..).unwrap_or_default().clone_into(&mut self.held);
     }
 }
 
@@ -97,10 +97,16 @@ impl Writer {
         mut found: impl FnMut(Source),
     ) -> usize {
         let bytes = text.as_bytes();
-        let hold = if last { None } else { index.find_open(bytes, 0) }.unwrap_or(bytes.len());
-        // Matches that start at `hold` or later are found again with the rest of their text.
-        let (mut written, mut masked_to, mut from) = (0, self.covered, 0);
-        while let Some(hit) = index.find(bytes, from).filter(|hit| hit.start < hold) {
+        let (mut hold, mut written, mut masked_to, mut from) = (bytes.len(), 0, self.covered, 0);
+        while let Some(event) = index.next(bytes, from, !last) {
+            let hit = match event {
+                Event::Hit(hit) => hit,
+                // Matches that start later are found again with the rest of their text.
+                Event::Open(at) => {
+                    hold = at;
+                    break;
+                }
+            };
             found(hit.source);
             if hit.start > masked_to {
                 self.mask(slice(text, written, masked_to), out);

@@ -93,14 +93,19 @@ fn a_yaml_bomb() {
 
 #[test]
 fn too_many_levels() {
-    let deep = format!(
-        "    env: {}1{}\n    steps: [{{run: x}}]\n",
-        "[".repeat(60),
-        "]".repeat(60)
+    let levels = format!("{}1{}", "[".repeat(51), "]".repeat(51));
+    let deep = job(&format!(
+        "    strategy: {{matrix: {{a: {levels}}}}}\n    steps: [{{run: x}}]\n"
+    ));
+    check(
+        &deep,
+        &["bad.yml: Maximum object depth exceeded\n  5 |     strategy: {matrix: "],
     );
-    check(&job(&deep), &["bad.yml (Line: 5, Col: "]);
     let bottomless = format!("on: push\njobs: {}", "[".repeat(100_000));
-    check(&bottomless, &["bad.yml"]);
+    check(
+        &bottomless,
+        &["bad.yml: recursion limit exceeded, line 2, column "],
+    );
 }
 
 #[test]

@@ -34,6 +34,17 @@ fn json_has_one_mistake_on_each_line() {
 }
 
 #[test]
+fn a_mistake_without_a_place_in_its_text_has_one_for_programs() {
+    let outcome = Project::with_workflow("on: push\njobs: {a: *nope}\n").run(&["validate", "--json"]);
+    outcome.assert_code(1);
+    let line: Value = serde_json::from_str(outcome.stdout.trim()).expect("JSON");
+    let want = serde_json::json!({
+        "file": ".github/workflows/t.yml", "line": 2, "column": 11, "message": "Unknown anchor 'nope'",
+    });
+    assert_eq!(line, want);
+}
+
+#[test]
 fn actions_are_checked_too() {
     let project = Project::with_workflow(GOOD).file(".github/actions/a/action.yml", ACTION);
     let outcome = project.run(&["validate"]);

@@ -44,6 +44,7 @@ impl Sources {
             Err(error) => Err(Diagnostic {
                 file: name.into(),
                 position: None,
+                reached: None,
                 message: format!("{error:#}"),
             }),
         }

@@ -81,24 +81,14 @@ fn count(number: usize, what: &str) -> String {
 }
 
 fn write_json(out: &mut impl Write, diagnostic: &Diagnostic) -> io::Result<()> {
-    let Diagnostic {
-        file,
-        position,
-        message,
-    } = diagnostic;
-    let (line, column) = (
-        position.map(|place| place.line),
-        position.map(|place| place.column),
-    );
-    serde_json::to_writer(
-        &mut *out,
-        &Mistake {
-            file,
-            line,
-            column,
-            message,
-        },
-    )?;
+    let place = diagnostic.place();
+    let mistake = Mistake {
+        file: &diagnostic.file,
+        line: place.map(|place| place.line),
+        column: place.map(|place| place.column),
+        message: &diagnostic.message,
+    };
+    serde_json::to_writer(&mut *out, &mistake)?;
     out.write_all(b"\n")
 }
 

@@ -13,7 +13,7 @@ const WIDTH: usize = 100;
 /// `out` cannot be written to.
 pub fn write(out: &mut impl Write, diagnostic: &Diagnostic, source: &str) -> io::Result<()> {
     writeln!(out, "{}", printable(&diagnostic.to_string()))?;
-    let Some(Position { line, column }) = diagnostic.position else {
+    let Some(Position { line, column }) = diagnostic.place() else {
         return Ok(());
     };
     let text = usize::try_from(line)
@@ -59,6 +59,7 @@ mod tests {
         let diagnostic = Diagnostic {
             file: "w.yml".into(),
             position: Some(Position { line, column }),
+            reached: None,
             message: "wrong".to_owned(),
         };
         let mut out = Vec::new();

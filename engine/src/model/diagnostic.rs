@@ -28,10 +28,19 @@ pub struct Spanned<T> {
 pub struct Diagnostic {
     /// The file as the user named it.
     pub file: Arc<str>,
-    /// The place of the offending token.
+    /// The place of the offending token, which `Display` names.
     pub position: Option<Position>,
+    /// Where a reader should look if `position` is absent: GitHub's text has no place for what ended the reading.
+    pub reached: Option<Position>,
     /// What is wrong.
     pub message: String,
+}
+
+impl Diagnostic {
+    /// The best place that is known.
+    pub fn place(&self) -> Option<Position> {
+        self.position.or(self.reached)
+    }
 }
 
 impl fmt::Display for Diagnostic {
@@ -73,12 +82,17 @@ impl Diagnostics {
 
     /// Records a mistake at `position`.
     pub(super) fn error(&mut self, position: Position, message: impl Into<String>) {
-        self.push(Some(position), message.into());
+        self.push(Some(position), None, message.into());
     }
 
-    /// Records a mistake that ended reading and has no place of its own.
+    /// Records a mistake that has no place of its own.
     pub(super) fn abort(&mut self, message: impl Into<String>) {
-        self.push(None, message.into());
+        self.push(None, None, message.into());
+    }
+
+    /// Records a mistake that ended reading at `reached`.
+    pub(super) fn abort_at(&mut self, reached: Position, message: impl Into<String>) {
+        self.push(None, Some(reached), message.into());
     }
 
     /// Tells whether nothing was recorded.
@@ -100,13 +114,14 @@ impl Diagnostics {
         self.found
     }
 
-    fn push(&mut self, position: Option<Position>, message: String) {
+    fn push(&mut self, position: Option<Position>, reached: Option<Position>, message: String) {
         if self.found.len() >= MAX_ERRORS {
             return;
         }
         let mut diagnostic = Diagnostic {
             file: self.file.clone(),
             position,
+            reached,
             message,
         };
         cut(&mut diagnostic);

@@ -74,6 +74,7 @@ impl Planner<'_> {
             let diagnostic = |mistake: &dispatch::InputError| Diagnostic {
                 file: Arc::clone(&workflow.file),
                 position: None,
+                reached: None,
                 message: mistake.to_string(),
             };
             mistakes.iter().map(diagnostic).collect()

@@ -14,6 +14,8 @@ use super::{Node, NodeKind, Position};
 
 /// How deep sequences and mappings may nest.
 const MAX_DEPTH: usize = 50;
+/// Where a file begins.
+const START: Position = Position { line: 1, column: 1 };
 /// Bytes of text that a file's values may hold once its aliases are expanded, counted as GitHub counts.
 const MAX_SIZE: usize = 10 * 1024 * 1024;
 
@@ -36,29 +38,27 @@ enum Abort {
 ///
 /// The tree is of use only if no mistake was recorded; it is absent if reading ended early.
 pub(super) fn read(text: &str, definition: &'static Definition, errors: &mut Diagnostics) -> Option<Node> {
-    match read_document(text, definition, errors) {
-        Ok(node) => Some(node),
-        Err(abort) => {
-            errors.abort(abort.to_string());
-            None
+    let events = match Events::open(text) {
+        Ok(events) => events,
+        Err(error) => {
+            errors.abort_at(error.position().unwrap_or(START), error.to_string());
+            return None;
         }
-    }
-}
-
-fn read_document(
-    text: &str,
-    definition: &'static Definition,
-    errors: &mut Diagnostics,
-) -> Result<Node, Abort> {
+    };
     let mut reader = Reader {
-        events: Events::open(text)?,
+        events,
         errors,
         depth: 0,
         size: 0,
     };
-    let node = reader.value(Place::root(definition))?;
-    reader.events.close()?;
-    Ok(node)
+    match reader.document(definition) {
+        Ok(node) => Some(node),
+        Err(abort) => {
+            let place = abort.position().unwrap_or_else(|| reader.events.reached());
+            reader.errors.abort_at(place, abort.to_string());
+            None
+        }
+    }
 }
 
 struct Reader<'t, 'e> {
@@ -68,7 +68,23 @@ struct Reader<'t, 'e> {
     size: usize,
 }
 
+impl Abort {
+    /// The place that the text names.
+    fn position(&self) -> Option<Position> {
+        match self {
+            Self::Yaml(error) => error.position(),
+            _ => None,
+        }
+    }
+}
+
 impl Reader<'_, '_> {
+    fn document(&mut self, definition: &'static Definition) -> Result<Node, Abort> {
+        let node = self.value(Place::root(definition))?;
+        self.events.close()?;
+        Ok(node)
+    }
+
     /// Reads the value that comes next. Recursion is bounded by [`MAX_DEPTH`].
     fn value(&mut self, place: Place) -> Result<Node, Abort> {
         match self.events.peek() {

@@ -114,6 +114,18 @@ pub(super) enum Error {
     },
 }
 
+impl Error {
+    /// The place that the text names.
+    pub(super) fn position(&self) -> Option<Position> {
+        match self {
+            Self::InvalidValue { position, .. }
+            | Self::TaggedStyle { position, .. }
+            | Self::Syntax { position, .. } => Some(*position),
+            _ => None,
+        }
+    }
+}
+
 /// The events of the one document of a file.
 ///
 /// The stream is always one event ahead of the reader, as GitHub's is: a syntax error right after a scalar hides
@@ -144,6 +156,15 @@ impl<'t> Events<'t> {
         Ok(events)
     }
 
+    /// Where reading has arrived.
+    pub(super) fn reached(&self) -> Position {
+        match &self.current {
+            Event::Scalar(scalar) => scalar.position,
+            Event::SequenceStart(position) | Event::MappingStart(position) => *position,
+            Event::SequenceEnd | Event::MappingEnd | Event::End => self.source.reached(),
+        }
+    }
+
     /// Looks at the current event.
     pub(super) fn peek(&self) -> &Event {
         &self.current
@@ -157,7 +178,7 @@ impl<'t> Events<'t> {
     }
 
     /// Checks that nothing follows the document.
-    pub(super) fn close(mut self) -> Result<(), Error> {
+    pub(super) fn close(&mut self) -> Result<(), Error> {
         self.source.close()
     }
 

@@ -21,6 +21,7 @@ pub(super) struct Source<'t> {
     text: &'t str,
     parser: Parser<'t, StrInput<'t>>,
     cursor: Cursor,
+    reached: Position,
 }
 
 /// A character's number and its byte, so that places that are asked for in order cost one pass over the text.
@@ -38,6 +39,7 @@ impl<'t> Source<'t> {
             text,
             parser: Parser::new_from_str(text),
             cursor: Cursor::default(),
+            reached: Position { line: 1, column: 1 },
         };
         loop {
             match source.raw()?.0 {
@@ -78,10 +80,21 @@ impl<'t> Source<'t> {
         }
     }
 
+    /// Where the last event, or what stands in its place, was found.
+    pub(super) fn reached(&self) -> Position {
+        self.reached
+    }
+
     fn raw(&mut self) -> Result<(Raw<'t>, Span), Error> {
         match self.parser.next_event() {
-            Some(Ok(event)) => Ok(event),
-            Some(Err(error)) => Err(self.syntax(&error)),
+            Some(Ok((event, span))) => {
+                self.reached = position(span.start);
+                Ok((event, span))
+            }
+            Some(Err(error)) => {
+                self.reached = position(*error.marker());
+                Err(self.syntax(&error))
+            }
             None => Ok((Raw::StreamEnd, Span::default())),
         }
     }

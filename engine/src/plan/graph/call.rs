@@ -187,6 +187,7 @@ pub(super) fn typed(
         _ => Err(FieldError::Invalid(vec![Diagnostic {
             file: Arc::clone(field.file()),
             position: Some(field.position()),
+            reached: None,
             message: format!("Unexpected value '{}'", value.to_text()),
         }])),
     }

@@ -39,6 +39,7 @@ pub(super) fn selection(workflow: &Workflow, only: Option<&str>) -> Result<Vec<A
         return Err(vec![Diagnostic {
             file: Arc::clone(&workflow.file),
             position: None,
+            reached: None,
             message,
         }]);
     };
@@ -127,6 +128,7 @@ impl<'a> Checker<'a> {
             self.diagnostics.push(Diagnostic {
                 file: Arc::clone(file),
                 position: Some(position),
+                reached: None,
                 message,
             });
         }

@@ -51,6 +51,7 @@ pub(super) fn failed_condition(job: &Job, file: &Arc<str>, error: &EvalError) ->
     let diagnostic = Diagnostic {
         file: Arc::clone(file),
         position,
+        reached: None,
         message: error.to_string(),
     };
     EvaluationError {

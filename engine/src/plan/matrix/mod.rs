@@ -82,6 +82,7 @@ fn expand_node(job: &Job, file: &Arc<str>, strategy: &Node) -> Result<Strategy, 
         vec![Diagnostic {
             file: Arc::clone(file),
             position: Some(matrix.position),
+            reached: None,
             message,
         }]
     })?;

@@ -65,3 +65,71 @@ fn matches(pattern: &str, name: &str) -> bool {
         None => pattern == name,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn layout() -> Layout {
+        let path = String::new;
+        Layout {
+            workspace: path(),
+            runner_workspace: path(),
+            temp: path(),
+            home: "/jobs/1/home".into(),
+            tool_cache: path(),
+            actions: path(),
+            file_commands: path(),
+            workflow: path(),
+            os: "Linux",
+            arch: "X64",
+        }
+    }
+
+    fn check(own: &[(&str, &str)], allowed: &[&str], expected: &[(&str, &str)]) {
+        let pairs = |list: &[(&str, &str)]| -> Vec<(String, String)> {
+            list.iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect()
+        };
+        let allowed: Vec<String> = allowed.iter().map(|name| (*name).to_owned()).collect();
+        let made = base(pairs(own), &allowed, &layout(), "/jobs/1/tmp", "github_x");
+        let fixed = [
+            ("HOME", "/jobs/1/home"),
+            (TRACKING_VARIABLE, "github_x"),
+            ("TMPDIR", "/jobs/1/tmp"),
+        ];
+        let mut expected = pairs(&[expected, &fixed].concat());
+        expected.sort();
+        assert_eq!(made, expected);
+    }
+
+    #[test]
+    fn only_what_is_named_passes_and_the_job_has_its_own_places() {
+        check(&[], &[], &[("PATH", DEFAULT_PATH)]);
+        check(
+            &[
+                ("PATH", "/bin"),
+                ("HOME", "/root"),
+                ("TMPDIR", "/tmp"),
+                ("RUNNER_TRACKING_ID", "outer"),
+                ("LC_ALL", "C"),
+                ("https_proxy", "http://p"),
+                ("GANTRY_TOKEN", "secret"),
+                ("LANGX", "x"),
+            ],
+            &[],
+            &[("PATH", "/bin"), ("LC_ALL", "C"), ("https_proxy", "http://p")],
+        );
+        check(
+            &[
+                ("PATH", "/bin"),
+                ("JAVA_HOME", "/j"),
+                ("CARGO_HOME", "/c"),
+                ("CARGO", "x"),
+            ],
+            &["JAVA_HOME", "CARGO_*"],
+            &[("PATH", "/bin"), ("JAVA_HOME", "/j"), ("CARGO_HOME", "/c")],
+        );
+    }
+}

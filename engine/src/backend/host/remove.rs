@@ -17,6 +17,7 @@ use rustix::fs::{
 };
 use rustix::io::Errno;
 
+use super::claim;
 use crate::backend::RemoveFailure;
 
 /// How many directories are open at once.
@@ -53,9 +54,15 @@ pub(super) fn remove_tree(root: &Path) -> Result<(), RemoveFailure> {
         Err(Errno::NOENT) => return Ok(()),
         Err(error) => return Err(failed(error)),
     };
+    let salt = claim::new_id().map_err(|reason| RemoveFailure {
+        path: root.to_owned(),
+        reason,
+        others: 0,
+    })?;
     let mut removal = Removal {
         root,
         failures: BTreeMap::new(),
+        salt,
         hoisted: 0,
     };
     match remove_entry(parent.as_fd(), &name, FileType::Unknown) {
@@ -107,6 +114,8 @@ impl Frame {
 struct Removal<'a> {
     root: &'a Path,
     failures: BTreeMap<PathBuf, io::Error>,
+    /// What the names of directories start with that were moved up.
+    salt: String,
     /// How many directories were moved up.
     hoisted: usize,
 }
@@ -153,22 +162,14 @@ impl Removal<'_> {
         }
     }
 
-    /// Moves a directory that lies too deep into the root, under a name that no job chooses by chance; if it is taken
-    /// by a directory that is not empty, the next number is tried.
+    /// Moves a directory that lies too deep into the root, under a name that the job cannot have foreseen.
     fn hoist(&mut self, stack: &[Frame], name: &CStr) -> Result<(), Errno> {
         let (Some(root), Some(top)) = (stack.first(), stack.last()) else {
             return Ok(());
         };
-        let mut result = Ok(());
-        for _ in 0..8 {
-            self.hoisted += 1;
-            let target = format!(".gantry-deep-{}", self.hoisted);
-            result = renameat(top.descriptor()?, name, root.descriptor()?, target);
-            if !matches!(result, Err(Errno::NOTEMPTY | Errno::EXIST | Errno::NOTDIR)) {
-                break;
-            }
-        }
-        result
+        self.hoisted += 1;
+        let target = format!("{}-{}", self.salt, self.hoisted);
+        renameat(top.descriptor()?, name, root.descriptor()?, target)
     }
 
     /// Removes the directory that has been emptied and goes on with the one above.

@@ -11,8 +11,11 @@ use super::tree::Tree;
 /// How often the whole process table is read at most, should something multiply without end.
 const SWEEPS: usize = 16;
 
-/// How many looks in a row at the new processes must find nothing.
+/// How many looks in a row at the new processes must find nothing, once something was found.
 const QUIET_LOOKS: usize = 16;
+
+/// How many such looks there are at the end of a job or step that left nothing, as almost all do.
+const FIRST_LOOKS: usize = 4;
 
 /// How many looks there are at most between two sweeps.
 const LOOKS: usize = 2000;
@@ -71,9 +74,13 @@ impl<T: Tree> Storm<'_, T> {
             // whether it opted out.
             if tree.spares(&entry) {
                 kill::signal(entry.id, Signal::CONT);
-            } else {
-                kill::signal(entry.id, Signal::KILL);
+            } else if kill::signal(entry.id, Signal::KILL) {
                 killed.push(entry);
+            } else {
+                tracing::debug!(
+                    pid = entry.id.pid,
+                    "failed to kill a process that belongs to another user or is gone"
+                );
             }
         }
         killed
@@ -99,7 +106,13 @@ impl<T: Tree> Storm<'_, T> {
             let found = self.stop(&fresh);
             any |= found;
             quiet = if found { 0 } else { quiet + 1 };
-            if quiet == QUIET_LOOKS {
+            if quiet
+                == if self.stopped.is_empty() {
+                    FIRST_LOOKS
+                } else {
+                    QUIET_LOOKS
+                }
+            {
                 break;
             }
         }

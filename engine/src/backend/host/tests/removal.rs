@@ -81,6 +81,35 @@ async fn a_tree_that_is_changed_meanwhile_leads_nobody_out() {
     assert_eq!(fs::read_to_string(outside.join("x/y/precious")).unwrap(), "kept");
 }
 
+#[tokio::test]
+async fn a_mount_is_not_entered_and_the_rest_is_gone() {
+    let fixture = fixture().await;
+    let outside = fixture.directory.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("precious"), "kept").unwrap();
+    let script = format!(
+        "mkdir -p a/mounted b && touch b/f && mount --bind '{}' a/mounted",
+        outside.display()
+    );
+    if fixture.run(&script).await.1.code != 0 {
+        println!("skipped: only root can mount");
+        return;
+    }
+    let mounted = fixture.path("a/mounted");
+    let result = fixture.sandbox.remove().await;
+    let mut command = fixture.command(&format!("umount '{mounted}'"));
+    command.cwd = "/".into();
+    let mut started = fixture.sandbox.start(command).await.unwrap();
+    assert_eq!(wait(&mut started).await.code, 0);
+    assert_eq!(fs::read_to_string(outside.join("precious")).unwrap(), "kept");
+    assert!(!fixture.workspace().join("b").exists());
+    match result {
+        Err(Error::Remove(failure)) => assert_eq!((failure.path, failure.others), (mounted.into(), 0)),
+        other => panic!("{other:?}"),
+    }
+    fixture.sandbox.remove().await.unwrap();
+}
+
 #[test]
 fn what_cannot_be_removed_is_named_and_the_rest_is_gone() {
     // Entries of /proc can be removed by nobody.

@@ -100,6 +100,11 @@ impl Diagnostics {
         self.found.is_empty()
     }
 
+    /// Tells whether further mistakes would be dropped, so that looking for them is of no use.
+    pub(super) fn is_full(&self) -> bool {
+        self.found.len() >= MAX_ERRORS
+    }
+
     /// Yields `value` if nothing was recorded.
     pub(super) fn into_result<T>(self, value: T) -> Result<T, Vec<Diagnostic>> {
         if self.found.is_empty() {
@@ -115,7 +120,7 @@ impl Diagnostics {
     }
 
     fn push(&mut self, position: Option<Position>, reached: Option<Position>, message: String) {
-        if self.found.len() >= MAX_ERRORS {
+        if self.is_full() {
             return;
         }
         let mut diagnostic = Diagnostic {

@@ -1,11 +1,11 @@
 //! `strategy.matrix`: mistakes that can be told from the keys alone.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use crate::model::diagnostic::Diagnostics;
 use crate::model::reader::fold;
 use crate::model::{Diagnostic, Node};
-use std::sync::Arc;
 
 /// Checks a matrix without expressions: vectors and filters may not be empty and filters must name vectors.
 ///

@@ -28,6 +28,9 @@ enum Abort {
     Depth,
     #[error("Maximum object size exceeded")]
     Size,
+    /// No further mistake would be kept, this one neither.
+    #[error("Too many errors")]
+    Enough,
     #[error("Expected mapping end")]
     KeyIsNoScalar,
     #[error("Expected a scalar value, a sequence, or a mapping")]
@@ -87,6 +90,9 @@ impl Reader<'_, '_> {
 
     /// Reads the value that comes next. Recursion is bounded by [`MAX_DEPTH`].
     fn value(&mut self, place: Place) -> Result<Node, Abort> {
+        if self.errors.is_full() {
+            return Err(Abort::Enough);
+        }
         match self.events.peek() {
             Event::Scalar(_) => {
                 let (scalar, literal) = self.scalar()?;

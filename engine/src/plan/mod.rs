@@ -3,6 +3,7 @@
 pub mod concurrency;
 pub mod contexts;
 pub mod dispatch;
+pub mod filters;
 pub mod graph;
 pub mod matrix;
 

@@ -190,6 +190,26 @@ fn every_file_says_what_it_is() {
 }
 
 #[test]
+fn every_actor_says_what_it_owns() {
+    let files = rust_files();
+    let is_actor = |path: &str| {
+        let messages = path.replace("/mod.rs", "/messages.rs");
+        path.starts_with("actors/src/") && messages != path && files.contains_key(&messages)
+    };
+    let mut offenders = Vec::new();
+    let actors: Vec<_> = files.iter().filter(|(path, _)| is_actor(path)).collect();
+    for (path, text) in &actors {
+        let headings = ["# Owns", "# Receives", "# Emits", "# Ends when"];
+        let missing = headings
+            .iter()
+            .filter(|heading| !text.contains(&format!("//! {heading}\n")));
+        offenders.extend(missing.map(|heading| format!("{path} has no `{heading}`")));
+    }
+    assert!(actors.len() >= 5, "the actors were not found");
+    assert_none("an actor whose module doc lacks a heading", &offenders);
+}
+
+#[test]
 fn files_and_functions_are_short() {
     let mut offenders = Vec::new();
     for (path, text) in rust_files().iter().filter(|(path, _)| !is_test_file(path)) {

@@ -31,8 +31,6 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     step_name: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    row: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
     reason: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     outcome: Option<&'static str>,
@@ -92,11 +90,12 @@ impl<W: Write> Json<W> {
     }
 
     fn line(&mut self, at: SystemTime, line: &Line<'_>) -> io::Result<()> {
-        self.timed_line(&time::rfc3339(at), line)
+        let time = time::rfc3339(at);
+        serde_json::to_writer(&mut self.buffer, &Line { time: &time, ..*line })?;
+        self.end_line()
     }
 
-    fn timed_line(&mut self, time: &str, line: &Line<'_>) -> io::Result<()> {
-        serde_json::to_writer(&mut self.buffer, &Line { time, ..*line })?;
+    fn end_line(&mut self) -> io::Result<()> {
         self.buffer.push(b'\n');
         if self.buffer.len() >= BUFFER {
             self.out.write_all(&self.buffer)?;
@@ -105,22 +104,24 @@ impl<W: Write> Json<W> {
         Ok(())
     }
 
+    /// All rows of a batch have the same head, which is written out once.
     fn rows(&mut self, job: &JobRef, batch: &LogBatch) -> io::Result<()> {
         let time = time::rfc3339(batch.time);
-        let line = Line {
+        let mut head = serde_json::to_vec(&Line {
+            time: &time,
             job: Some(&job.key),
             step: batch.step,
             ..Line::of_run("row", &job.run)
-        };
-        batch.rows().try_for_each(|row| {
-            self.timed_line(
-                &time,
-                &Line {
-                    row: Some(row),
-                    ..line
-                },
-            )
-        })
+        })?;
+        head.pop();
+        head.extend_from_slice(b",\"row\":");
+        for row in batch.rows() {
+            self.buffer.extend_from_slice(&head);
+            serde_json::to_writer(&mut self.buffer, row)?;
+            self.buffer.push(b'}');
+            self.end_line()?;
+        }
+        Ok(())
     }
 }
 

@@ -28,6 +28,8 @@ impl Default for Periods {
 /// The stop ladder of one process tree: interrupt, terminate, kill.
 ///
 /// It only rises. The caller sends the signals it answers with, and calls [`Ladder::on_due`] at [`Ladder::due`].
+/// When the main process ends on the way, the caller kills the rest of the tree: a shell that is no terminal's starts
+/// its background processes deaf to SIGINT, and they would outlive a step that was cancelled.
 #[derive(Debug, Clone)]
 pub struct Ladder {
     periods: Periods,

@@ -10,17 +10,19 @@ async fn stop(started: &mut Started, periods: Periods) -> (Exit, Option<Signal>)
     if let Some(signal) = ladder.on_start(Instant::now()) {
         started.process.signal(signal).await;
     }
-    loop {
+    let exit = loop {
         let due = ladder.due().unwrap_or_else(|| Instant::now() + DEADLINE);
         let next = tokio::select! {
-            exit = started.process.wait() => return (exit.unwrap(), ladder.sent()),
+            exit = started.process.wait() => break exit.unwrap(),
             () = tokio::time::sleep_until(due) => ladder.on_due(Instant::now()),
         };
         started
             .process
             .signal(next.expect("the process ends when it is killed"))
             .await;
-    }
+    };
+    started.process.signal(Signal::Kill).await;
+    (exit, ladder.sent())
 }
 
 fn pids(lines: &[String]) -> Vec<u32> {
@@ -127,6 +129,7 @@ async fn each_signal_is_tried_before_a_stronger_one() {
         let (exit, strongest) = stop(&mut started, Periods { interrupt, terminate }).await;
         assert_eq!((exit.code, strongest), (code, Some(needed)), "{script}");
     }
+    assert_eq!(fixture.sandbox.end_orphans().await, []);
 }
 
 #[tokio::test]

@@ -136,9 +136,16 @@ pub fn join_path(added: &[String], original: &str) -> String {
 }
 
 /// The text of the error if `GITHUB_ENV` may not set this variable; the step does not fail by it.
-pub fn refuse_env(name: &str) -> Option<String> {
-    name.eq_ignore_ascii_case("NODE_OPTIONS")
-        .then(|| "Can't store NODE_OPTIONS output parameter using '$GITHUB_ENV' command.".to_owned())
+///
+/// A NUL ends a value in the environment of a process: no later step could be started with it.
+pub fn refuse_env(name: &str, value: &str) -> Option<String> {
+    if name.eq_ignore_ascii_case("NODE_OPTIONS") {
+        return Some("Can't store NODE_OPTIONS output parameter using '$GITHUB_ENV' command.".to_owned());
+    }
+    (name.contains('\0') || value.contains('\0')).then(|| {
+        let name = name.replace('\0', "\\0");
+        format!("Can't store {name} using '$GITHUB_ENV' command, as it holds a NUL character.")
+    })
 }
 
 /// The text of the error if a step summary of `size` bytes is too big; the step does not fail by it.
@@ -233,8 +240,10 @@ mod tests {
 
     #[test]
     fn what_is_refused_has_its_text() {
-        assert!(refuse_env("node_options").is_some());
-        assert!(refuse_env("NODE_OPTION").is_none());
+        assert!(refuse_env("node_options", "").is_some());
+        assert!(refuse_env("NODE_OPTION", "x").is_none());
+        let text = "Can't store A using '$GITHUB_ENV' command, as it holds a NUL character.";
+        assert_eq!(refuse_env("A", "b\0c").as_deref(), Some(text));
         assert!(refuse_summary(SUMMARY_LIMIT).is_none());
         let text = refuse_summary(1100 * 1024).unwrap();
         assert!(text.starts_with(

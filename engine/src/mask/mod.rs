@@ -30,6 +30,9 @@ pub use report::{Leak, LeakReport};
 /// Values of fewer characters are not masked: they would hide ordinary text.
 pub const LENGTH_FLOOR: usize = 4;
 
+/// The name of all values of `add-mask`.
+const ADDED: &str = "add-mask";
+
 /// Words that are not masked: they stand in every log, and hiding them hides nothing.
 const COMMON_WORDS: [&str; 24] = [
     "true",
@@ -161,7 +164,7 @@ impl Masks {
     /// # Errors
     /// The value is not masked; the reason is given once.
     pub fn add_value(&self, value: &str) -> Result<(), Refusal> {
-        self.add("add-mask", "a value of add-mask", value)
+        self.add(ADDED, "a value of add-mask", value)
     }
 
     fn add(&self, name: &str, subject: &str, value: &str) -> Result<(), Refusal> {

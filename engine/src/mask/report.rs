@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::sync::Arc;
 
-use super::{Encoding, Redactor};
+use super::{ADDED, Encoding, Redactor};
 
 /// A secret that a step printed; it was masked.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Leak {
-    /// The name of the secret, never its value.
+    /// The name of the secret, never its value; `add-mask` for a value that a step declared.
     pub secret: Arc<str>,
     /// The step that printed it.
     pub step: Arc<str>,
@@ -20,11 +20,12 @@ pub struct Leak {
 impl fmt::Display for Leak {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let encoding = self.encoding.as_str();
-        write!(
-            f,
-            "the secret '{}' was printed by the step '{}' ({encoding})",
-            self.secret, self.step
-        )
+        if &*self.secret == ADDED {
+            f.write_str("a value of add-mask")?;
+        } else {
+            write!(f, "the secret '{}'", self.secret)?;
+        }
+        write!(f, " was printed by the step '{}' ({encoding})", self.step)
     }
 }
 

@@ -231,6 +231,9 @@ fn leaks_are_reported_by_name() {
     );
     assert!(report.is_empty());
     report.collect("build", &mut redactor);
+    masks.add_value("added value").unwrap();
+    redactor.push("added value\n", &mut out);
+    report.collect("test", &mut redactor);
     let lines: Vec<_> = report.leaks().map(ToString::to_string).collect();
     assert_eq!(
         lines,
@@ -238,6 +241,7 @@ fn leaks_are_reported_by_name() {
             "the secret 'S0' was printed by the step 'build' (raw)",
             "the secret 'S0' was printed by the step 'build' (base64)",
             "the secret 'S0' was printed by the step 'build' (percent-encoded)",
+            "a value of add-mask was printed by the step 'test' (raw)",
         ]
     );
     let explained = masks.explain("x another czNjcmV0IHZhbHVl");

@@ -122,7 +122,7 @@ impl Written {
     fn set_env(&mut self, view: &mut JobView, pairs: Vec<files::Pair>) {
         let env = Arc::make_mut(&mut view.env);
         for (name, value) in pairs {
-            match files::refuse_env(&name) {
+            match files::refuse_env(&name, &value) {
                 Some(message) => self.messages.push(format!("##[error]{message}")),
                 None => _ = env.insert(name, value),
             }

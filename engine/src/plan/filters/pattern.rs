@@ -72,21 +72,21 @@ pub(super) fn last_match<'p>(
     Ok(found)
 }
 
-/// The first of the names that a list includes, or with `included` unset, does not include.
+/// The first of the names that a list includes, or with `wanted` unset, does not include.
 pub(super) fn matches_any<'n>(
     patterns: &[String],
     names: impl Iterator<Item = &'n str>,
-    included: bool,
+    wanted: bool,
 ) -> Result<Option<&'n str>, PatternError> {
     let patterns = patterns
         .iter()
         .map(|text| Pattern::parse(text))
         .collect::<Result<Vec<_>, _>>()?;
-    let includes = |name: &str| {
+    let is_included = |name: &str| {
         let last = patterns.iter().rev().find(|pattern| pattern.matches(name));
         last.is_some_and(|pattern| !pattern.negated)
     };
-    Ok(names.into_iter().find(|name| includes(name) == included))
+    Ok(names.into_iter().find(|name| is_included(name) == wanted))
 }
 
 /// Translates to a regular expression.

@@ -88,8 +88,8 @@ fn mistakes_are_named() {
     }
 }
 
-fn list(text: &str) -> Option<Vec<String>> {
-    Some(text.split_whitespace().map(str::to_owned).collect())
+fn list(text: &str) -> Vec<String> {
+    text.split_whitespace().map(str::to_owned).collect()
 }
 
 /// Reads filters such as `branches: a b; paths: c`.
@@ -108,7 +108,7 @@ fn config(text: &str) -> EventConfig {
             "workflows" => &mut config.workflows,
             other => panic!("unknown filter {other}"),
         };
-        *slot = list(values);
+        *slot = Some(list(values));
     }
     config
 }
@@ -117,7 +117,7 @@ fn config(text: &str) -> EventConfig {
 fn event(text: &str) -> EventFacts {
     let (head, files) = text
         .split_once('|')
-        .map_or((text, None), |(head, files)| (head, list(files)));
+        .map_or((text, None), |(head, files)| (head, Some(list(files))));
     let (name, place) = head.trim().split_once(' ').unwrap_or((head.trim(), ""));
     let (name, action) = name
         .split_once('/')

@@ -31,6 +31,11 @@ use intake::Intake;
 
 /// Makes the sandbox that a job runs in.
 pub trait Sandboxes: Send + Sync {
+    /// Called once before the first job: prepares the process and removes what a runner that was killed has left.
+    fn prepare(&self) -> BoxFuture<'_, ()> {
+        Box::pin(std::future::ready(()))
+    }
+
     /// Makes a fresh sandbox for the job; the text of an error is for the workflow's author.
     fn create<'a>(&'a self, plan: &'a JobPlan) -> BoxFuture<'a, Result<Arc<dyn Sandbox>, String>>;
 }

@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 use gantry_engine::backend::Sandbox;
-use gantry_engine::backend::host::{HostOptions, HostSandbox};
+use gantry_engine::backend::host::{
+    HostOptions, HostSandbox, Stale, guard_process, reap_adopted, sweep_stale,
+};
 use gantry_engine::chain::Chain;
 use gantry_engine::expr::Value;
 use gantry_engine::plan::JobPlan;
@@ -26,6 +28,21 @@ pub struct HostSandboxes {
 }
 
 impl Sandboxes for HostSandboxes {
+    fn prepare(&self) -> BoxFuture<'_, ()> {
+        if let Err(error) = guard_process() {
+            tracing::warn!(%error, "orphans of jobs may outlive them: the process cannot adopt them");
+        }
+        tokio::spawn(async {
+            let Err(error) = reap_adopted().await;
+            tracing::warn!(%error, "adopted processes are not reaped");
+        });
+        Box::pin(async move {
+            for stale in sweep_stale(&self.root).await {
+                report(&stale);
+            }
+        })
+    }
+
     fn create<'a>(&'a self, plan: &'a JobPlan) -> BoxFuture<'a, Result<Arc<dyn Sandbox>, String>> {
         let repository = plan
             .contexts
@@ -48,5 +65,17 @@ impl Sandboxes for HostSandboxes {
                 .map_err(|error| Chain(&error).to_string())?;
             Ok(Arc::new(sandbox) as Arc<dyn Sandbox>)
         })
+    }
+}
+
+/// Says what was found of a runner that was killed.
+fn report(stale: &Stale) {
+    let (path, ended) = (stale.path.display(), stale.ended.len());
+    match &stale.failure {
+        None => tracing::info!(%path, ended, "removed what a killed runner has left"),
+        Some(failure) => {
+            let failure = Chain(failure);
+            tracing::warn!(%path, ended, %failure, "failed to remove what a killed runner has left");
+        }
     }
 }

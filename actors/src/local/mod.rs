@@ -70,6 +70,7 @@ pub async fn execute(
         settings,
         runner_name,
     } = options;
+    sandboxes.prepare().await;
     let clock = Clock::start();
     let intake = Arc::new(Prepared::default());
     let forge = Arc::new(LocalForge::new(runs, intake.clone(), events, clock));

@@ -88,7 +88,7 @@ impl Running<'_> {
         while !(self.exit.is_some() && self.closed) {
             match self.next(session).await {
                 Event::Output(read) => self.on_output(read, session).await,
-                Event::Exited(exit) => self.on_exit(exit?),
+                Event::Exited(exit) => self.on_exit(exit?).await,
                 Event::Stop(stop) => self.on_stop(stop, session).await,
                 Event::Deadline => self.climb(Ending::TimedOut).await,
                 Event::Rung => self.on_rung().await,
@@ -139,7 +139,11 @@ impl Running<'_> {
         }
     }
 
-    fn on_exit(&mut self, exit: Exit) {
+    async fn on_exit(&mut self, exit: Exit) {
+        if self.ladder.is_some() {
+            // What the step has started may be deaf to the gentler signals: bash makes its background jobs so.
+            self.send(Some(Signal::Kill)).await;
+        }
         self.exit = Some(exit);
         let now = Instant::now();
         self.quiet = Some((now + QUIET, now + DRAIN));

@@ -5,7 +5,7 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use rustix::process::{
@@ -18,6 +18,9 @@ use super::{blocking, procfs, spawn};
 
 /// How many jobs run on the host; like the children it is a fact of the whole process.
 static JOBS: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether the runner adopts orphans.
+static ADOPTING: AtomicBool = AtomicBool::new(false);
 
 /// A job that runs, until the value is dropped.
 pub(super) struct LiveJob(());
@@ -57,8 +60,18 @@ const PAUSE: Duration = Duration::from_millis(250);
 /// When the kernel refuses.
 pub fn guard_process() -> io::Result<()> {
     set_child_subreaper(Some(getpid()))?;
+    ADOPTING.store(true, Ordering::Relaxed);
     set_dumpable_behavior(DumpableBehavior::NotDumpable)?;
     Ok(())
+}
+
+/// Says whether the runner has no child but those that somebody waits for. Then no job has left anything behind: what
+/// a process leaves when it ends becomes a child of the runner at the same moment.
+///
+/// `false` also if that cannot be told, because the runner adopts nothing or the kernel does not list children.
+pub(super) fn has_adopted_nothing() -> bool {
+    ADOPTING.load(Ordering::Relaxed)
+        && procfs::own_children().is_some_and(|children| children.into_iter().all(spawn::is_child))
 }
 
 /// Reaps adopted orphans for as long as it is polled; the runner's own children are left to those who wait for them.

@@ -40,6 +40,22 @@ pub(super) fn pids() -> impl Iterator<Item = u32> {
     entries.filter_map(|entry| entry.ok()?.file_name().to_str()?.parse().ok())
 }
 
+/// The children of this process; `None` if the kernel does not list them.
+pub(super) fn own_children() -> Option<Vec<u32>> {
+    let mut children = Vec::new();
+    // Each thread lists those that it has started or, by a whim of the kernel, adopted.
+    for thread in fs::read_dir("/proc/self/task").ok()? {
+        let path = thread.ok()?.path().join("children");
+        match fs::read_to_string(path) {
+            Ok(list) => children.extend(list.split_whitespace().filter_map(|pid| pid.parse::<u32>().ok())),
+            // A thread that has ended has no children.
+            Err(error) if error.raw_os_error() == Some(rustix::io::Errno::SRCH.raw_os_error()) => {}
+            Err(_) => return None,
+        }
+    }
+    Some(children)
+}
+
 /// Reads one process; `None` when there is none.
 pub(super) fn entry(pid: u32) -> Option<Entry> {
     // The name is whatever bytes the process chose.

@@ -121,6 +121,37 @@ fn the_payload_is_the_event() {
 }
 
 #[test]
+fn a_payload_is_held_against_the_filters() {
+    let workflow = one_step("echo ran-$((1+1))").replace(
+        "[push, workflow_dispatch]",
+        "{push: {branches: [main], paths: ['src/**']}}",
+    );
+    let event = |branch: &str, file: &str| {
+        format!(r#"{{"ref":"refs/heads/{branch}","commits":[{{"modified":["{file}"]}}]}}"#)
+    };
+    let project = Project::with_workflow(&workflow)
+        .file("runs.json", &event("main", "src/a.rs"))
+        .file("branch.json", &event("topic", "src/a.rs"))
+        .file("path.json", &event("main", "docs/a.md"));
+    project
+        .exec(&["-e", "runs.json"])
+        .assert_code(0)
+        .assert_contains("ran-2");
+    for (file, reason) in [("branch.json", "'topic'"), ("path.json", "paths")] {
+        let outcome = project.exec(&["-e", file]);
+        outcome.assert_code(0).assert_absent("ran-2");
+        outcome
+            .assert_contains("t.yml does not run: ")
+            .assert_contains(reason);
+    }
+    project.exec(&[]).assert_code(0).assert_contains("ran-2");
+    project
+        .exec(&["-e", "path.json", "-j", "a"])
+        .assert_code(0)
+        .assert_contains("ran-2");
+}
+
+#[test]
 fn one_job_runs_with_what_it_needs() {
     let workflow = "
 on: push

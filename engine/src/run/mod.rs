@@ -1,7 +1,7 @@
 //! Running one step of a job in a sandbox, from its conditions to its outputs.
 //!
 //! [`run_step`] is the way in. A step inside of a composite action takes the same way as a step of the job: there is
-//! one step engine, and it is recursive ([`step`]).
+//! one step engine, and it is recursive (`step`).
 //!
 //! ```text
 //! run_step --> Session::step --> script | node | composite --> Session::process --> Sandbox

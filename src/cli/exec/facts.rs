@@ -6,6 +6,7 @@ use std::path::Path;
 use gantry_actors::engine::expr::Value;
 use gantry_actors::engine::model::Workflow;
 use gantry_actors::engine::plan::contexts::RunFacts;
+use gantry_actors::engine::plan::filters::EventFacts;
 use serde_json::{Value as Json, json};
 
 use super::git::Repository;
@@ -17,6 +18,8 @@ pub struct LocalEvent {
     pub name: String,
     /// Its payload, an object.
     pub payload: Json,
+    /// Whether a person gave the payload; else it only says what git knows.
+    pub is_given: bool,
 }
 
 /// The commit of a directory without git.
@@ -25,8 +28,46 @@ const NO_COMMIT: &str = "0000000000000000000000000000000000000000";
 impl LocalEvent {
     /// An event whose payload, if none is given, says what git knows.
     pub fn new(name: String, payload: Option<Json>, repository: &Repository, directory: &Path) -> Self {
+        let is_given = payload.is_some();
         let payload = payload.unwrap_or_else(|| default_payload(&name, repository, directory));
-        Self { name, payload }
+        Self {
+            name,
+            payload,
+            is_given,
+        }
+    }
+
+    /// What the filters of workflows look at.
+    pub fn filter_facts(&self, repository: &Repository) -> EventFacts {
+        let base = [
+            "/pull_request/base/ref",
+            "/merge_group/base_ref",
+            "/workflow_run/head_branch",
+        ];
+        EventFacts {
+            name: self.name.clone(),
+            action: self.text("/action"),
+            git_ref: self.git_ref().unwrap_or_else(|| git_ref(repository).to_owned()),
+            base_ref: base.iter().find_map(|path| self.text(path)),
+            changed_files: self.changed_files(),
+            head_commit_message: self.text("/head_commit/message"),
+            workflow: self.text("/workflow_run/name"),
+        }
+    }
+
+    /// The files that the commits of a push name; `None` if the payload says nothing about them.
+    fn changed_files(&self) -> Option<Vec<String>> {
+        let commits = self.payload.get("commits")?.as_array()?;
+        let lists = commits
+            .iter()
+            .flat_map(|commit| ["added", "modified", "removed"].map(|key| commit.get(key)));
+        let mut files: Vec<String> = Vec::new();
+        let mut is_known = false;
+        for list in lists.flatten().filter_map(Json::as_array) {
+            is_known = true;
+            files.extend(list.iter().filter_map(Json::as_str).map(str::to_owned));
+        }
+        is_known.then_some(files)
     }
 
     fn text(&self, path: &str) -> Option<String> {
@@ -179,6 +220,24 @@ mod tests {
             (facts.repository.as_deref(), facts.actor.as_deref()),
             (Some("a/b"), Some("mona"))
         );
+    }
+
+    #[test]
+    fn filters_look_at_the_payload() {
+        let payload = json!({
+            "ref": "refs/heads/topic",
+            "commits": [{"added": ["a"], "modified": [], "removed": ["b"]}, {"modified": ["c"]}],
+            "head_commit": {"message": "one"},
+        });
+        let repository = Repository::default();
+        let local = LocalEvent::new("push".to_owned(), Some(payload), &repository, Path::new("/x"));
+        let facts = local.filter_facts(&repository);
+        assert_eq!(facts.git_ref, "refs/heads/topic");
+        assert_eq!(
+            facts.changed_files,
+            Some(["a", "b", "c"].map(str::to_owned).to_vec())
+        );
+        assert_eq!(facts.head_commit_message.as_deref(), Some("one"));
     }
 
     #[test]

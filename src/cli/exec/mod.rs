@@ -29,7 +29,7 @@ use facts::LocalEvent;
 use git::Repository;
 use given::Given;
 use place::{Place, Places};
-use select::Selection;
+use select::{Filtered, Selection};
 
 /// As many jobs run at the same time even on a small machine.
 const MIN_CAPACITY: usize = 4;
@@ -55,6 +55,15 @@ pub fn run(flags: &ExecFlags, config: &Config) -> Result {
     let started = select::started(flags, &workflows, &name)?;
     let repository = Repository::of(&directory);
     let event = LocalEvent::new(name, payload, &repository, &directory);
+    // Without a payload only the event's name is known, and -j asks for a job whatever the filters say.
+    let started = if event.is_given && flags.job.is_none() {
+        select::filtered(started, &event.filter_facts(&repository))
+    } else {
+        Filtered {
+            workflows: started,
+            broken: 0,
+        }
+    };
     let planner = runs::Planner {
         directory: &directory,
         repository: &repository,
@@ -62,13 +71,10 @@ pub fn run(flags: &ExecFlags, config: &Config) -> Result {
         given: &given,
         only: flags.job.as_deref(),
     };
-    let mut runs = Vec::new();
-    for workflow in &started {
-        runs.extend(planner.plan(workflow, &mut sources)?);
-    }
-    let all_run = broken == 0 && runs.len() == started.len();
+    let runs = planner.plan_all(&started.workflows, &mut sources)?;
+    let all_run = broken + started.broken == 0 && runs.len() == started.workflows.len();
     if runs.is_empty() {
-        return Ok(Exit::Failure);
+        return Ok(if all_run { Exit::Success } else { Exit::Failure });
     }
     host_only(&places)?;
     let ended = watch::execute(options(flags, config, &directory, given, runs), renderer(flags))?;

@@ -30,15 +30,27 @@ pub struct Planner<'a> {
 }
 
 impl Planner<'_> {
+    /// Makes runs of the workflows; the mistakes of those that cannot run are named on stderr.
+    ///
+    /// # Errors
+    /// See [`Planner::plan`].
+    pub fn plan_all(
+        &self,
+        workflows: &[Arc<Workflow>],
+        sources: &mut Sources,
+    ) -> anyhow::Result<Vec<PlannedRun>> {
+        let mut runs = Vec::new();
+        for workflow in workflows {
+            runs.extend(self.plan(workflow, sources)?);
+        }
+        Ok(runs)
+    }
+
     /// Makes a run of a workflow; `None` if it has mistakes, which are named on stderr.
     ///
     /// # Errors
     /// The payload is no value of the expression language, or stderr is gone.
-    pub fn plan(
-        &self,
-        workflow: &Arc<Workflow>,
-        sources: &mut Sources,
-    ) -> anyhow::Result<Option<PlannedRun>> {
+    fn plan(&self, workflow: &Arc<Workflow>, sources: &mut Sources) -> anyhow::Result<Option<PlannedRun>> {
         let planned = match self.inputs(workflow) {
             Ok(inputs) => {
                 let github = self.github(workflow, &inputs)?;

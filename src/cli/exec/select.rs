@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
 use gantry_actors::engine::model::Workflow;
+use gantry_actors::engine::plan::filters::{self, EventFacts};
 
 use super::super::exit::{Result, usage};
 use super::super::sources::Sources;
@@ -144,6 +145,31 @@ pub fn started(flags: &ExecFlags, workflows: &[Arc<Workflow>], event: &str) -> R
         .flat_map(|workflow| event_names(workflow))
         .collect();
     Err(anyhow!("no workflow runs on {event}; there are: {}", events.join(", ")).into())
+}
+
+/// What the filters of workflows make of an event.
+#[derive(Debug, Default)]
+pub struct Filtered {
+    /// The workflows that the event starts.
+    pub workflows: Vec<Arc<Workflow>>,
+    /// How many have filters that are not valid; they were named on stderr.
+    pub broken: usize,
+}
+
+/// Leaves out the workflows whose filters refuse the event, and says why on stderr.
+pub fn filtered(workflows: Vec<Arc<Workflow>>, event: &EventFacts) -> Filtered {
+    let mut filtered = Filtered::default();
+    for workflow in workflows {
+        match filters::decide_workflow(event, &workflow.on) {
+            Ok(decision) if decision.runs => filtered.workflows.push(workflow),
+            Ok(decision) => eprintln!("gantry: {} {decision}", workflow.file),
+            Err(error) => {
+                eprintln!("{}: {error}", workflow.file);
+                filtered.broken += 1;
+            }
+        }
+    }
+    filtered
 }
 
 /// Reads the payload of the event, if one is given.

@@ -5,7 +5,7 @@
 //! # Receives
 //! [`RunJob`] once, [`CancelJob`] and [`KillJob`] any number of times.
 //! # Emits
-//! [`RunStep`] and [`StopStep`] to its step, [`CloseLog`] to its log stream, `complete` to the forge; in this order:
+//! `RunStep` and `StopStep` to its step, `CloseLog` to its log stream, `complete` to the forge; in this order:
 //! the final state is sent once every row is acknowledged.
 //! # Ends when
 //! The forge has acknowledged the conclusion.

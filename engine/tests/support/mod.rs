@@ -1,6 +1,6 @@
 //! Conformance tables: one JSON value a line.
 
-#![expect(clippy::panic, reason = "a test fails by panicking")]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 use std::path::{Path, PathBuf};
 

@@ -3,6 +3,7 @@
 //! This crate knows neither actix nor any forge. Its pure modules (`model`, `expr`, `plan`, `commands`, `mask`,
 //! `job`) use no runtime, no file system, no process and no clock: time and file contents are arguments.
 
+pub mod action;
 pub mod backend;
 pub mod chain;
 pub mod clock;

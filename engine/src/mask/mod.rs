@@ -23,6 +23,7 @@ use std::collections::{BTreeSet, HashSet};
 use std::fmt;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+pub(crate) use encode::{STANDARD as BASE64_DIGITS, base64};
 use index::Index;
 pub use redactor::Redactor;
 pub use report::{Leak, LeakReport};

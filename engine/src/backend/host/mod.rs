@@ -16,9 +16,9 @@ mod kill;
 mod orphans;
 mod process;
 mod procfs;
-mod program;
-mod remove;
-mod spawn;
+pub(crate) mod program;
+pub(crate) mod remove;
+pub(crate) mod spawn;
 mod stale;
 mod storm;
 mod tree;
@@ -285,7 +285,7 @@ impl Sandbox for HostSandbox {
 }
 
 /// Runs work that blocks on a thread for such work; it goes on when the caller is dropped.
-async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
+pub(crate) async fn blocking<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> T {
     match tokio::task::spawn_blocking(work).await {
         Ok(value) => value,
         Err(error) => match error.try_into_panic() {

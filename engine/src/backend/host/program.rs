@@ -8,7 +8,7 @@ use rustix::fs::{Access, access};
 ///
 /// Empty and relative entries of the search path are skipped: they would depend on the directory of the step, which
 /// may hold a stranger's files.
-pub(super) fn find(name: &str, search: &str, cwd: &str) -> Option<PathBuf> {
+pub(crate) fn find(name: &str, search: &str, cwd: &str) -> Option<PathBuf> {
     if name.contains('/') {
         return executable(Path::new(cwd).join(name));
     }

@@ -35,7 +35,7 @@ const OPEN_DIRECTORY: OFlags = OFlags::RDONLY
     .union(OFlags::CLOEXEC);
 
 /// Removes a directory with all that is in it; it is no error when there is none.
-pub(super) fn remove_tree(root: &Path) -> Result<(), RemoveFailure> {
+pub(crate) fn remove_tree(root: &Path) -> Result<(), RemoveFailure> {
     let failed = |error: Errno| RemoveFailure {
         path: root.to_owned(),
         reason: error.into(),

@@ -16,7 +16,7 @@ use tokio::process::{Child, Command};
 static CHILDREN: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
 
 /// A child of the runner; it stays registered until this value is dropped.
-pub(super) struct Spawned {
+pub(crate) struct Spawned {
     /// The child.
     pub child: Child,
     /// Its process id, also after it was reaped.
@@ -36,7 +36,7 @@ impl Drop for Spawned {
     clippy::disallowed_methods,
     reason = "this is the wrapper that all others have to use"
 )]
-pub(super) fn command<K, V>(
+pub(crate) fn command<K, V>(
     program: &Path,
     environment: impl IntoIterator<Item = (K, V)>,
     cwd: &Path,
@@ -56,7 +56,7 @@ where
 }
 
 /// Starts the process and registers it.
-pub(super) fn spawn(mut command: Command) -> io::Result<Spawned> {
+pub(crate) fn spawn(mut command: Command) -> io::Result<Spawned> {
     with_children(|children| {
         let child = command.spawn()?;
         // The id is absent only after the child was awaited.

@@ -81,7 +81,9 @@ impl Memory {
     fn path(&self, url: &str, git_ref: &str) -> PathBuf {
         let digest = Sha256::digest(format!("{url}\n{git_ref}"));
         let digit = |bits: u8| char::from_digit(u32::from(bits), 16);
-        let digits = digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
+        let digits = digest
+            .iter()
+            .flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]);
         let name: String = digits.flatten().collect();
         self.directory.join(name)
     }

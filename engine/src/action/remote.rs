@@ -296,74 +296,77 @@ fn pick(listing: &str, git_ref: &str) -> Option<String> {
         .find_map(|name| find(&format!("{name}^{{}}")).or_else(|| find(name)))
 }
 
+/// What git says, in lower case, and what that means; the first row that fits counts.
+const MEANINGS: [(Meaning, &[&str]); 6] = [
+    (
+        Meaning::Denied,
+        &[
+            "authentication failed",
+            "returned error: 401",
+            "returned error: 403",
+            "could not read username",
+            "could not read password",
+            "unable to get password",
+            "access denied",
+        ],
+    ),
+    (
+        Meaning::OnlyByName,
+        &["unadvertised object", "does not allow request for"],
+    ),
+    (
+        Meaning::NoRef,
+        &["not our ref", "couldn't find remote ref", "no such remote ref"],
+    ),
+    (
+        Meaning::NoRepository,
+        &[
+            "repository not found",
+            "returned error: 404",
+            "returned error: 410",
+            "does not appear to be a git repository",
+            "' not found",
+        ],
+    ),
+    (
+        Meaning::Redirected,
+        &[
+            "returned error: 301",
+            "returned error: 302",
+            "returned error: 303",
+            "returned error: 307",
+            "returned error: 308",
+        ],
+    ),
+    (
+        Meaning::Passing,
+        &[
+            "could not resolve host",
+            "failed to connect",
+            "couldn't connect",
+            "could not connect",
+            "connection refused",
+            "connection reset",
+            "connection timed out",
+            "timed out",
+            "early eof",
+            "unexpected disconnect",
+            "empty reply",
+            "rpc failed",
+            "returned error: 429",
+            "returned error: 5",
+        ],
+    ),
+];
+
 /// Reads git's words; they are English because git is started so.
 fn meaning(failure: &Failure) -> Meaning {
     let Failure::Exit(said) = failure else {
         return Meaning::Other;
     };
     let said = said.to_ascii_lowercase();
-    let rows: [(Meaning, &[&str]); 6] = [
-        (
-            Meaning::Denied,
-            &[
-                "authentication failed",
-                "returned error: 401",
-                "returned error: 403",
-                "could not read username",
-                "could not read password",
-                "unable to get password",
-                "access denied",
-            ],
-        ),
-        (
-            Meaning::OnlyByName,
-            &["unadvertised object", "does not allow request for"],
-        ),
-        (
-            Meaning::NoRef,
-            &["not our ref", "couldn't find remote ref", "no such remote ref"],
-        ),
-        (
-            Meaning::NoRepository,
-            &[
-                "repository not found",
-                "returned error: 404",
-                "returned error: 410",
-                "does not appear to be a git repository",
-                "' not found",
-            ],
-        ),
-        (
-            Meaning::Redirected,
-            &[
-                "returned error: 301",
-                "returned error: 302",
-                "returned error: 303",
-                "returned error: 307",
-                "returned error: 308",
-            ],
-        ),
-        (
-            Meaning::Passing,
-            &[
-                "could not resolve host",
-                "failed to connect",
-                "couldn't connect",
-                "could not connect",
-                "connection refused",
-                "connection reset",
-                "connection timed out",
-                "timed out",
-                "early eof",
-                "unexpected disconnect",
-                "empty reply",
-                "rpc failed",
-                "returned error: 429",
-                "returned error: 5",
-            ],
-        ),
-    ];
-    rows.iter()
+    MEANINGS
+        .iter()
         .find(|(_, words)| words.iter().any(|word| said.contains(word)))
         .map_or(Meaning::Other, |(meaning, _)| *meaning)
 }

@@ -308,3 +308,15 @@ fn the_second_signal_kills() {
     running.finish(Duration::from_secs(5)).assert_code(130);
     project.assert_nothing_left();
 }
+
+#[test]
+fn what_a_killed_runner_left_is_gone_after_the_next_start() {
+    let workflow = one_step("(setsid sleep 600 &); echo ready-$((1+1)); sleep 600");
+    let project = Project::with_workflow(&workflow).file("other.yml", &one_step("true"));
+    let mut running = project.start(&["exec", "-i", "host"]);
+    running.wait_for("ready-2", SOON);
+    running.signal(Signal::KILL);
+    assert_eq!(running.finish(SOON).code, None);
+    project.exec(&["-W", "other.yml"]).assert_code(0);
+    project.assert_nothing_left();
+}

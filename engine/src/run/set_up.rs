@@ -155,12 +155,10 @@ fn runner_context(runtime: &JobRuntime, layout: &Layout, name: &str) -> Object {
     runner
 }
 
-/// `job` without its status: on the host there is neither a container nor a service.
+/// `job` without its status. On the host there is neither a container nor a service, so that neither is named.
 fn job_context(plan: &JobPlan) -> Object {
     let github = &plan.contexts.github;
     let mut job = Object::new();
-    job.insert("container", Value::from(Object::new()));
-    job.insert("services", Value::from(Object::new()));
     for (key, source) in [
         ("workflow_ref", "workflow_ref"),
         ("workflow_sha", "workflow_sha"),

@@ -262,7 +262,13 @@ impl Sandbox for HostSandbox {
 
     fn end_orphans(&self) -> BoxFuture<'_, Vec<Orphan>> {
         Box::pin(async move {
-            let ended = orphans::end(Arc::clone(&self.job)).await;
+            // Mostly a job has left nothing: one look at the runner's own children then takes the place of several at
+            // the whole process table.
+            let ended = if adopt::has_adopted_nothing() {
+                Vec::new()
+            } else {
+                orphans::end(Arc::clone(&self.job)).await
+            };
             self.drains.stop();
             ended
         })

@@ -7,20 +7,14 @@ use tokio::time::{Instant, sleep};
 
 use super::procfs::Entry;
 use super::tree::JobTree;
-use super::{adopt, blocking, kill, storm};
+use super::{blocking, kill, storm};
 use crate::backend::Orphan;
 
 /// How long killed processes may take to go; one that hangs in the kernel longer is left to it.
 const GONE_WITHIN: Duration = Duration::from_secs(2);
 
 /// Kills the job's processes and waits until they are gone, so that they no longer write into its directories.
-///
-/// Mostly a job has left nothing, and that costs one look at the runner's own children instead of several at the whole
-/// process table.
 pub(super) async fn end(job: Arc<JobTree>) -> Vec<Orphan> {
-    if adopt::has_adopted_nothing() {
-        return Vec::new();
-    }
     let killed = blocking(move || storm::kill_all(&*job)).await;
     let deadline = Instant::now() + GONE_WITHIN;
     let mut pause = Duration::from_millis(1);

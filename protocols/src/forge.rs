@@ -125,13 +125,68 @@ pub struct StepState {
     pub log_length: u64,
 }
 
-/// The state of a running task: the steps that have changed since the last one that was acknowledged.
+/// How grave an annotation is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Level {
+    /// A note.
+    Notice,
+    /// A warning.
+    Warning,
+    /// An error.
+    Error,
+}
+
+/// A step has pointed at a place in the code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Annotation {
+    /// The top-level step, if it was one.
+    pub step: Option<usize>,
+    /// How grave it is.
+    pub level: Level,
+    /// What it says.
+    pub message: String,
+    /// A short title.
+    pub title: Option<String>,
+    /// The file, relative to the workspace if it lies there.
+    pub file: Option<String>,
+    /// First and last line, from 1.
+    pub lines: Option<(u32, u32)>,
+    /// First and last column, from 1.
+    pub columns: Option<(u32, u32)>,
+}
+
+/// What a step says of its work, in Markdown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Summary {
+    /// The top-level step, if it was one.
+    pub step: Option<usize>,
+    /// The text.
+    pub text: String,
+}
+
+/// What has happened in a running task since the last progress that was acknowledged.
 #[derive(Debug, Clone)]
 pub struct Progress {
     /// The task.
     pub task: TaskId,
     /// The steps that have changed.
     pub steps: Vec<StepState>,
+    /// The annotations that steps have made.
+    pub annotations: Vec<Annotation>,
+    /// The summaries that steps have written.
+    pub summaries: Vec<Summary>,
+}
+
+impl Progress {
+    /// A task about which there is nothing to say.
+    pub fn of(task: TaskId) -> Self {
+        Self {
+            task,
+            steps: Vec::new(),
+            annotations: Vec::new(),
+            summaries: Vec::new(),
+        }
+    }
 }
 
 /// What the forge wants to happen with a running task.

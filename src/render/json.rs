@@ -5,7 +5,7 @@ use std::time::{Duration, SystemTime};
 
 use gantry_actors::engine::plan::Conclusion;
 use gantry_actors::local::{Event, JobRef, RunRef};
-use gantry_actors::protocols::forge::LogBatch;
+use gantry_actors::protocols::forge::{Annotation, Level, LogBatch};
 use serde::Serialize;
 
 use super::{BUFFER, Renderer, time};
@@ -37,7 +37,60 @@ struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     conclusion: Option<&'static str>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    tolerated: Option<bool>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     seconds: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    annotation: Option<Note<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    summary: Option<&'a str>,
+}
+
+/// An annotation; keys that do not apply are absent.
+#[derive(Serialize, Clone, Copy)]
+struct Note<'a> {
+    level: &'static str,
+    message: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    title: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    file: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_line: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    column: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_column: Option<u32>,
+}
+
+impl<'a> Note<'a> {
+    fn of(annotation: &'a Annotation) -> Self {
+        let Annotation {
+            level,
+            message,
+            title,
+            file,
+            lines,
+            columns,
+            ..
+        } = annotation;
+        Self {
+            level: match level {
+                Level::Notice => "notice",
+                Level::Warning => "warning",
+                Level::Error => "error",
+            },
+            message,
+            title: title.as_deref(),
+            file: file.as_deref(),
+            line: lines.map(|(first, _)| first),
+            end_line: lines.map(|(_, last)| last),
+            column: columns.map(|(first, _)| first),
+            end_column: columns.map(|(_, last)| last),
+        }
+    }
 }
 
 impl<'a> Line<'a> {
@@ -152,6 +205,26 @@ impl<W: Write + Send> Renderer for Json<W> {
                 time,
             } => self.line(*time, &Line::of_step("step_started", job, *index, name)),
             Event::Rows { job, batch } => self.rows(job, batch),
+            Event::Annotation {
+                job,
+                annotation,
+                time,
+            } => {
+                let line = Line {
+                    step: annotation.step,
+                    annotation: Some(Note::of(annotation)),
+                    ..Line::of_job("annotation", job)
+                };
+                self.line(*time, &line)
+            }
+            Event::Summary { job, summary, time } => {
+                let line = Line {
+                    step: summary.step,
+                    summary: Some(&summary.text),
+                    ..Line::of_job("summary", job)
+                };
+                self.line(*time, &line)
+            }
             Event::StepFinished {
                 job,
                 index,
@@ -171,14 +244,16 @@ impl<W: Write + Send> Renderer for Json<W> {
             Event::JobFinished {
                 job,
                 conclusion,
+                tolerated,
                 duration,
                 time,
-            } => self.line(
-                *time,
-                &Line::of_job("job_finished", job)
-                    .ended(*conclusion)
-                    .after(*duration),
-            ),
+            } => {
+                let line = Line {
+                    tolerated: tolerated.then_some(true),
+                    ..Line::of_job("job_finished", job)
+                };
+                self.line(*time, &line.ended(*conclusion).after(*duration))
+            }
             Event::RunFinished {
                 run,
                 conclusion,

@@ -9,9 +9,10 @@ use gantry_actors::engine::plan::Conclusion;
 use gantry_actors::local::{Event, JobRef};
 use gantry_actors::protocols::forge::LogBatch;
 
+use super::closing::Closing;
 use super::diagnostic::printable;
 use super::terminal::Style;
-use super::{BUFFER, Renderer, table, time};
+use super::{BUFFER, Renderer, time};
 
 /// Renders events as lines for a person.
 pub struct Lines<W> {
@@ -21,7 +22,7 @@ pub struct Lines<W> {
     prefixes: Prefixes,
     /// The steps that have started and shown nothing yet; one that is skipped needs no line about its start.
     silent: HashMap<JobKey, String>,
-    summary: Vec<Vec<String>>,
+    closing: Closing,
 }
 
 /// The run's index and the job's key.
@@ -45,7 +46,7 @@ impl<W: Write> Lines<W> {
             buffer,
             prefixes: Prefixes::new(),
             silent: HashMap::new(),
-            summary: Vec::new(),
+            closing: Closing::default(),
         }
     }
 
@@ -78,11 +79,6 @@ impl<W: Write> Lines<W> {
         push_coloured(&mut self.buffer, self.style.colour, code, &printable(text));
         self.buffer.push(b'\n');
     }
-
-    fn sum_up(&mut self, job: &JobRef, conclusion: Conclusion, detail: String) {
-        let texts = [&job.run.title, &job.name, conclusion.as_str()].map(str::to_owned);
-        self.summary.push([&texts[..], &[detail]].concat());
-    }
 }
 
 /// What a person reads about the end of a step.
@@ -111,7 +107,7 @@ impl<W: Write + Send> Renderer for Lines<W> {
             } => {
                 let text = format!("{}: {reason}", conclusion.as_str());
                 self.note(job, colour_of(*conclusion), &text);
-                self.sum_up(job, *conclusion, String::new());
+                self.closing.job(job, conclusion.as_str(), String::new());
             }
             Event::StepStarted { job, name, .. } => {
                 self.silent.insert(key(job), name.clone());
@@ -132,19 +128,23 @@ impl<W: Write + Send> Renderer for Lines<W> {
                 let text = step_end(name, *outcome, *conclusion, *duration);
                 self.note(job, colour_of(*outcome), &text);
             }
+            Event::Annotation { job, annotation, .. } => self.closing.annotation(job, annotation),
+            Event::Summary { job, summary, .. } => self.closing.summary(job, summary),
             Event::JobFinished {
                 job,
                 conclusion,
+                tolerated,
                 duration,
                 ..
             } => {
+                let end = if *tolerated {
+                    "failure, tolerated"
+                } else {
+                    conclusion.as_str()
+                };
                 let time = time::human(*duration);
-                self.note(
-                    job,
-                    colour_of(*conclusion),
-                    &format!("{} ({time})", conclusion.as_str()),
-                );
-                self.sum_up(job, *conclusion, time);
+                self.note(job, colour_of(*conclusion), &format!("{end} ({time})"));
+                self.closing.job(job, end, time);
             }
         }
         Ok(())
@@ -157,14 +157,7 @@ impl<W: Write + Send> Renderer for Lines<W> {
     }
 
     fn finish(&mut self) -> io::Result<()> {
-        if !self.summary.is_empty() {
-            self.buffer.push(b'\n');
-            table::write(
-                &mut self.buffer,
-                &["Workflow", "Job", "Conclusion", "Time"],
-                &self.summary,
-            )?;
-        }
+        self.closing.write(&mut self.buffer, self.style)?;
         self.flush()
     }
 }

@@ -1,5 +1,6 @@
 //! What a person or a program sees of a local run: prefixed lines or JSON, and a summary at the end.
 
+mod closing;
 pub mod diagnostic;
 mod json;
 mod lines;

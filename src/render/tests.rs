@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime};
 
 use gantry_actors::engine::plan::Conclusion;
 use gantry_actors::local::{Event, JobRef, RunRef};
-use gantry_actors::protocols::forge::{LogBatch, RowIndex, TaskId};
+use gantry_actors::protocols::forge::{Annotation, Level, LogBatch, RowIndex, Summary, TaskId};
 
 use super::{Json, Lines, Renderer, Style};
 
@@ -99,9 +99,31 @@ fn story() -> Vec<Event> {
             duration: Duration::ZERO,
             time: TIME,
         },
+        Event::Annotation {
+            job: job("Build"),
+            annotation: Annotation {
+                step: Some(0),
+                level: Level::Error,
+                message: "no rule".to_owned(),
+                title: None,
+                file: Some("Makefile".to_owned()),
+                lines: Some((3, 3)),
+                columns: None,
+            },
+            time: TIME,
+        },
+        Event::Summary {
+            job: job("Build"),
+            summary: Summary {
+                step: Some(0),
+                text: "All **well**.\n".to_owned(),
+            },
+            time: TIME,
+        },
         Event::JobFinished {
             job: job("Build"),
             conclusion,
+            tolerated: false,
             duration: LASTED,
             time: TIME,
         },
@@ -145,6 +167,11 @@ fn a_run_reads_as_a_story() {
         [ci/Build] success (1.5 s)\n\
         [ci/Docs] skipped: its `if` is false\n\
         \n\
+        --- summary of ci/Build\n\
+        All **well**.\n\
+        \n\
+        error: Makefile:3: no rule (ci/Build)\n\
+        \n\
         Workflow  Job    Conclusion  Time\n\
         ci        Build  success     1.5 s\n\
         ci        Docs   skipped     \n";
@@ -181,6 +208,8 @@ fn each_event_and_each_row_is_an_object() {
         r#""step_finished","workflow":"ci","job":"build","job_name":"Build","step":0,"step_name":"Run make","outcome":"failure","conclusion":"success","seconds":1.5}"#,
         r#""step_started","workflow":"ci","job":"build","job_name":"Build","step":1,"step_name":"Tidy"}"#,
         r#""step_finished","workflow":"ci","job":"build","job_name":"Build","step":1,"step_name":"Tidy","outcome":"skipped","conclusion":"skipped","seconds":0.0}"#,
+        r#""annotation","workflow":"ci","job":"build","job_name":"Build","step":0,"annotation":{"level":"error","message":"no rule","file":"Makefile","line":3,"end_line":3}}"#,
+        r#""summary","workflow":"ci","job":"build","job_name":"Build","step":0,"summary":"All **well**.\n"}"#,
         r#""job_finished","workflow":"ci","job":"build","job_name":"Build","conclusion":"success","seconds":1.5}"#,
         r#""job_skipped","workflow":"ci","job":"docs","job_name":"Docs","reason":"its `if` is false","conclusion":"skipped"}"#,
         r#""run_finished","workflow":"ci","conclusion":"success"}"#,

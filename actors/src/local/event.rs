@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use gantry_engine::plan::Conclusion;
-use gantry_protocols::forge::LogBatch;
+use gantry_protocols::forge::{Annotation, LogBatch, Summary};
 
 /// A run, as a watcher names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,6 +72,24 @@ pub enum Event {
         /// The rows.
         batch: LogBatch,
     },
+    /// A step has pointed at a place in the code.
+    Annotation {
+        /// The job.
+        job: JobRef,
+        /// What it says.
+        annotation: Annotation,
+        /// When it was told.
+        time: SystemTime,
+    },
+    /// A step has written a summary.
+    Summary {
+        /// The job.
+        job: JobRef,
+        /// What it says.
+        summary: Summary,
+        /// When it was told.
+        time: SystemTime,
+    },
     /// A top-level step has ended; all its rows have been told.
     StepFinished {
         /// The job.
@@ -95,6 +113,8 @@ pub enum Event {
         job: JobRef,
         /// How it ended before `continue-on-error`.
         conclusion: Conclusion,
+        /// It failed, and its `continue-on-error` lets the run go on as if it had not.
+        tolerated: bool,
         /// How long it took.
         duration: Duration,
         /// When.

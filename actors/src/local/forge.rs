@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use gantry_engine::clock::Clock;
+use gantry_engine::mask::Masks;
 use gantry_engine::plan::Conclusion;
 use gantry_engine::plan::graph::JobResult;
 use gantry_protocols::forge::{
@@ -23,6 +24,8 @@ pub(super) struct LocalForge {
     intake: Arc<Prepared>,
     events: mpsc::Sender<Event>,
     clock: Clock,
+    /// What the runs know to be secret: a reason may quote it.
+    masks: Masks,
     /// Something can be claimed, or nothing ever will.
     offered: Notify,
     /// One for each job that may be cancelled.
@@ -35,12 +38,14 @@ impl LocalForge {
         intake: Arc<Prepared>,
         events: mpsc::Sender<Event>,
         clock: Clock,
+        masks: Masks,
     ) -> Self {
         Self {
             state: Mutex::new(State::new(runs)),
             intake,
             events,
             clock,
+            masks,
             offered: Notify::new(),
             cancels: Mutex::default(),
         }
@@ -104,7 +109,7 @@ impl LocalForge {
                     self.tell(Event::JobSkipped {
                         job,
                         conclusion,
-                        reason,
+                        reason: self.masks.mask(&reason).into_owned(),
                         time,
                     })
                     .await;
@@ -210,8 +215,25 @@ impl Forge for LocalForge {
     fn update(&self, progress: Progress) -> BoxFuture<'_, Result<Directive, Error>> {
         Box::pin(async move {
             let job = self.job(progress.task)?;
+            let time = self.clock.now();
             for step in progress.steps {
                 self.tell_step(job.clone(), step).await;
+            }
+            for annotation in progress.annotations {
+                self.tell(Event::Annotation {
+                    job: job.clone(),
+                    annotation,
+                    time,
+                })
+                .await;
+            }
+            for summary in progress.summaries {
+                self.tell(Event::Summary {
+                    job: job.clone(),
+                    summary,
+                    time,
+                })
+                .await;
             }
             Ok(Directive::Continue)
         })
@@ -219,6 +241,7 @@ impl Forge for LocalForge {
 
     fn complete(&self, report: Report) -> BoxFuture<'_, Result<(), Error>> {
         Box::pin(async move {
+            let tolerates = self.state().tolerates(report.task);
             let Ok(job) = self.job(report.task) else {
                 return Ok(());
             };
@@ -230,6 +253,7 @@ impl Forge for LocalForge {
             self.tell(Event::JobFinished {
                 job,
                 conclusion,
+                tolerated: tolerates && conclusion == Conclusion::Failure,
                 duration,
                 time: report.stopped,
             })

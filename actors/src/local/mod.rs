@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 pub use event::{Event, JobRef, RunRef};
 use gantry_engine::clock::Clock;
+use gantry_engine::mask::Masks;
 use gantry_engine::plan::Conclusion;
 use gantry_engine::plan::graph::Run;
 use gantry_engine::run::Settings;
@@ -44,6 +45,8 @@ pub struct Options {
     pub settings: Settings,
     /// `runner.name`
     pub runner_name: String,
+    /// The values that nothing may show, by name.
+    pub secrets: Vec<(String, String)>,
 }
 
 /// What a person asks of runs that are under way.
@@ -69,11 +72,19 @@ pub async fn execute(
         sandboxes,
         settings,
         runner_name,
+        secrets,
     } = options;
+    let masks = Masks::default();
+    for (name, value) in &secrets {
+        // The job that is given the secret says why it is not masked.
+        if let Err(refusal) = masks.add_secret(name, value) {
+            tracing::debug!(name, %refusal, "a secret is not masked");
+        }
+    }
     sandboxes.prepare().await;
     let clock = Clock::start();
     let intake = Arc::new(Prepared::default());
-    let forge = Arc::new(LocalForge::new(runs, intake.clone(), events, clock));
+    let forge = Arc::new(LocalForge::new(runs, intake.clone(), events, clock, masks));
     forge.start().await;
     let context = JobContext {
         forge: forge.clone(),

@@ -1,6 +1,6 @@
 //! Which jobs are ready, which run, and what their ends mean, without a clock and without a channel.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use gantry_engine::plan::graph::{Effect as RunEffect, JobResult};
@@ -39,6 +39,8 @@ pub enum Effect {
 pub struct State {
     runs: Vec<(RunRef, PlannedRun, Option<Conclusion>)>,
     jobs: BTreeMap<TaskId, JobRef>,
+    /// The jobs whose failure does not fail their run.
+    tolerant: BTreeSet<TaskId>,
     offered: VecDeque<TaskId>,
     next_task: i64,
 }
@@ -60,6 +62,7 @@ impl State {
         Self {
             runs,
             jobs: BTreeMap::new(),
+            tolerant: BTreeSet::new(),
             offered: VecDeque::new(),
             next_task: 1,
         }
@@ -86,6 +89,11 @@ impl State {
     /// The job behind a number.
     pub fn job(&self, task: TaskId) -> Option<&JobRef> {
         self.jobs.get(&task)
+    }
+
+    /// Tells whether the failure of a job does not fail its run.
+    pub fn tolerates(&self, task: TaskId) -> bool {
+        self.tolerant.contains(&task)
     }
 
     /// Starts all runs.
@@ -185,6 +193,9 @@ impl State {
             name: Arc::from(plan.name.as_str()),
         };
         self.jobs.insert(task, job);
+        if plan.continue_on_error {
+            self.tolerant.insert(task);
+        }
         self.offered.push_back(task);
         Effect::Offer { task, plan }
     }

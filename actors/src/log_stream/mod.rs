@@ -11,6 +11,7 @@
 
 mod messages;
 mod state;
+mod wire;
 
 use std::sync::Arc;
 use std::time::Duration;

@@ -6,8 +6,9 @@ use std::collections::VecDeque;
 use std::time::Duration;
 
 use gantry_engine::run::{Entry, Rows};
-use gantry_protocols::forge::{Ack, Error, LogBatch, Progress, Retry, RowIndex, StepState, TaskId};
+use gantry_protocols::forge::{Ack, Error, LogBatch, Progress, Retry, RowIndex, StepState, Summary, TaskId};
 
+use super::wire::wire_annotation;
 use crate::job::wire_conclusion;
 
 /// How many bytes of rows may wait before the stream takes no more: a flood then slows the step.
@@ -37,7 +38,7 @@ pub enum Effect {
 #[derive(Debug, Clone)]
 enum Delivery {
     Rows(LogBatch),
-    Step(StepState),
+    Progress(Progress),
 }
 
 /// Where the entries come from.
@@ -127,6 +128,20 @@ impl State {
     fn enqueue(&mut self, entry: Entry) {
         match entry {
             Entry::Rows(rows) => self.enqueue_rows(rows),
+            Entry::Annotation { step, annotation } => {
+                let annotations = vec![wire_annotation(step, annotation)];
+                self.enqueue_progress(Progress {
+                    annotations,
+                    ..Progress::of(self.task)
+                });
+            }
+            Entry::Summary { step, text } => {
+                let summaries = vec![Summary { step, text }];
+                self.enqueue_progress(Progress {
+                    summaries,
+                    ..Progress::of(self.task)
+                });
+            }
             Entry::StepStarted { index, name, at } => {
                 let state = StepState {
                     index,
@@ -140,7 +155,7 @@ impl State {
                 };
                 self.steps.retain(|step| step.index != index);
                 self.steps.push(state.clone());
-                self.queue.push_back(Delivery::Step(state));
+                self.enqueue_step(state);
             }
             Entry::StepFinished {
                 index,
@@ -154,9 +169,21 @@ impl State {
                 step.stopped = Some(at);
                 step.outcome = Some(wire_conclusion(outcome));
                 step.conclusion = Some(wire_conclusion(conclusion));
-                self.queue.push_back(Delivery::Step(step.clone()));
+                let step = step.clone();
+                self.enqueue_step(step);
             }
         }
+    }
+
+    fn enqueue_step(&mut self, step: StepState) {
+        self.enqueue_progress(Progress {
+            steps: vec![step],
+            ..Progress::of(self.task)
+        });
+    }
+
+    fn enqueue_progress(&mut self, progress: Progress) {
+        self.queue.push_back(Delivery::Progress(progress));
     }
 
     fn enqueue_rows(&mut self, rows: Rows) {
@@ -227,12 +254,7 @@ impl State {
         }
         match self.queue.front() {
             Some(Delivery::Rows(batch)) => effects.push(Effect::Append(batch.clone())),
-            Some(Delivery::Step(state)) => {
-                effects.push(Effect::Update(Progress {
-                    task: self.task,
-                    steps: vec![state.clone()],
-                }));
-            }
+            Some(Delivery::Progress(progress)) => effects.push(Effect::Update(progress.clone())),
             None if self.source == Source::Exhausted && !self.closed => {
                 self.closed = true;
                 effects.push(Effect::Close);

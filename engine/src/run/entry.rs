@@ -4,6 +4,7 @@ use std::time::SystemTime;
 
 use tokio::sync::mpsc;
 
+use crate::commands::Annotation;
 use crate::plan::Conclusion;
 
 /// The longest row in bytes; longer lines are split on a character boundary (forges cut at this length).
@@ -14,6 +15,20 @@ pub const ROW_LIMIT: usize = 64 * 1024;
 pub enum Entry {
     /// Rows of the log.
     Rows(Rows),
+    /// A step has pointed at a place in the code; every text in it is masked.
+    Annotation {
+        /// The top-level step, if it was one.
+        step: Option<usize>,
+        /// What it says.
+        annotation: Annotation,
+    },
+    /// A step has written a summary in Markdown, masked.
+    Summary {
+        /// The top-level step, if it was one.
+        step: Option<usize>,
+        /// The text.
+        text: String,
+    },
     /// A top-level step begins; rows that follow belong to it until it is finished.
     StepStarted {
         /// Its place in the job, from 0.

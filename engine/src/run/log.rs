@@ -3,8 +3,9 @@
 use std::fmt::Display;
 
 use super::JobRuntime;
-use super::entry::{Entry, EntrySender, Rows};
+use super::entry::{Entry, EntrySender, ROW_LIMIT, Rows};
 use crate::clock::Clock;
+use crate::commands::Annotation;
 use crate::mask::{LeakReport, Masks, Redactor};
 use crate::plan::Conclusion;
 
@@ -73,8 +74,16 @@ impl StepLog {
         }
         self.redactor.push(&self.pending, &mut self.tail);
         self.pending.clear();
-        let Some(end) = self.tail.rfind('\n') else { return };
-        let rest = self.tail.split_off(end + 1);
+        // Output without line ends is shown in pieces, so that it does not gather here.
+        let Some(end) = self
+            .tail
+            .rfind('\n')
+            .map(|end| end + 1)
+            .or_else(|| whole_rows(&self.tail))
+        else {
+            return;
+        };
+        let rest = self.tail.split_off(end);
         let lines = std::mem::replace(&mut self.tail, rest);
         self.send_rows(&lines).await;
     }
@@ -117,6 +126,28 @@ impl StepLog {
         .await;
     }
 
+    /// Reports an annotation; the rows before it go first.
+    pub async fn annotate(&mut self, annotation: Annotation) {
+        self.flush().await;
+        let mask = |text: Option<String>| text.map(|text| self.masks.mask(&text).into_owned());
+        let annotation = Annotation {
+            message: self.masks.mask(&annotation.message).into_owned(),
+            title: mask(annotation.title),
+            file: mask(annotation.file),
+            data: Vec::new(),
+            ..annotation
+        };
+        let step = self.step;
+        self.send(Entry::Annotation { step, annotation }).await;
+    }
+
+    /// Reports a step's summary; the rows before it go first.
+    pub async fn summarize(&mut self, text: &str) {
+        self.flush().await;
+        let (step, text) = (self.step, self.masks.mask(text).into_owned());
+        self.send(Entry::Summary { step, text }).await;
+    }
+
     async fn send_rows(&mut self, lines: &str) {
         let rows = Rows::of_lines(self.clock.now(), self.step, lines);
         self.send(Entry::Rows(rows)).await;
@@ -127,4 +158,10 @@ impl StepLog {
             tracing::error!(step = self.step, "the job's log stream is gone; rows are lost");
         }
     }
+}
+
+/// Where the last whole row of a line ends that has no end yet; none while it is shorter than a few rows.
+fn whole_rows(line: &str) -> Option<usize> {
+    let rows = line.len() / ROW_LIMIT;
+    (rows > 4).then(|| line.floor_char_boundary(rows * ROW_LIMIT))
 }

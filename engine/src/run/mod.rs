@@ -43,7 +43,7 @@ use session::Session;
 
 use crate::backend::Sandbox;
 use crate::clock::Clock;
-use crate::commands::{self, Annotation, Matchers};
+use crate::commands::{self, Matchers};
 use crate::job::{StepPlan, StepReport, Work};
 use crate::mask::{LeakReport, Masks};
 
@@ -63,8 +63,6 @@ pub struct JobRuntime {
     leaks: Mutex<LeakReport>,
     /// The problem matchers that steps have added.
     matchers: Mutex<Matchers>,
-    /// The annotations of all steps so far.
-    annotations: Mutex<Vec<Annotation>>,
     /// Makes names that are unique in the job.
     names: AtomicU64,
 }
@@ -99,7 +97,6 @@ impl JobRuntime {
             settings,
             leaks: Mutex::default(),
             matchers: Mutex::default(),
-            annotations: Mutex::default(),
             names: AtomicU64::new(0),
         }
     }
@@ -107,13 +104,6 @@ impl JobRuntime {
     /// A name that no other file of the job has.
     fn unique_name(&self) -> String {
         format!("{:08x}", self.names.fetch_add(1, Ordering::Relaxed))
-    }
-
-    fn annotate(&self, annotation: Annotation) {
-        self.annotations
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(annotation);
     }
 
     fn collect_leaks(&self, log: &mut StepLog) {

@@ -137,7 +137,7 @@ impl<'a> Pump<'a> {
             Effect::SetEnv { name, value } => _ = Arc::make_mut(&mut view.env).insert(name, value),
             Effect::AddPath(path) => add_path(Arc::make_mut(&mut view.path), path),
             Effect::ReadMatchers(request) => self.read_matchers(&request, log).await,
-            Effect::Annotate(annotation) => self.runtime.annotate(annotation),
+            Effect::Annotate(annotation) => log.annotate(annotation).await,
             Effect::FailStep => self.effects.failed = true,
         }
     }
@@ -171,7 +171,7 @@ impl<'a> Pump<'a> {
         for effect in rows {
             match effect {
                 Effect::Print(text) => log.line(text),
-                Effect::Annotate(annotation) => self.runtime.annotate(annotation),
+                Effect::Annotate(annotation) => log.annotate(annotation).await,
                 Effect::FailStep => self.effects.failed = true,
                 _ => {}
             }

@@ -151,6 +151,9 @@ impl Session<'_> {
         for message in &written.messages {
             self.log.line(message);
         }
+        if let Some(summary) = &written.summary {
+            self.log.summarize(summary).await;
+        }
         let failed = effects.failed || written.failed;
         let outcome = match ended {
             Ended::Cancelled => Conclusion::Cancelled,

@@ -126,6 +126,7 @@ fn options(
             ..Settings::default()
         },
         runner_name: "gantry".to_owned(),
+        secrets: given.secrets.into_iter().collect(),
     }
 }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
+use gantry_engine::plan::concurrency::{Admission, Registry};
 use gantry_engine::plan::graph::{Effect as RunEffect, JobResult};
 use gantry_engine::plan::{Conclusion, JobPlan};
 use gantry_protocols::forge::TaskId;
@@ -43,6 +44,10 @@ pub struct State {
     tolerant: BTreeSet<TaskId>,
     offered: VecDeque<TaskId>,
     next_task: i64,
+    /// The concurrency groups of whole workflows; those of jobs are kept by each run.
+    groups: Registry<usize>,
+    /// The runs whose turn it is.
+    due: VecDeque<usize>,
 }
 
 impl State {
@@ -65,6 +70,8 @@ impl State {
             tolerant: BTreeSet::new(),
             offered: VecDeque::new(),
             next_task: 1,
+            groups: Registry::default(),
+            due: VecDeque::new(),
         }
     }
 
@@ -100,12 +107,9 @@ impl State {
     pub fn on_start(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
         for index in 0..self.runs.len() {
-            let Some((_, planned, _)) = self.runs.get_mut(index) else {
-                continue;
-            };
-            let started = planned.run.start();
-            self.translate(index, started, &mut effects);
+            self.admit(index, &mut effects);
         }
+        self.start_due(&mut effects);
         effects
     }
 
@@ -119,6 +123,7 @@ impl State {
     pub fn on_completed(&mut self, task: TaskId, result: JobResult) -> Vec<Effect> {
         let mut effects = Vec::new();
         self.conclude(task, result, &mut effects);
+        self.start_due(&mut effects);
         effects
     }
 
@@ -126,13 +131,50 @@ impl State {
     pub fn on_cancel(&mut self) -> Vec<Effect> {
         let mut effects = Vec::new();
         for index in 0..self.runs.len() {
+            self.cancel_run(index, &mut effects);
+        }
+        self.start_due(&mut effects);
+        effects
+    }
+
+    /// Lets a run start, or wait for its turn in the group of its workflow.
+    fn admit(&mut self, index: usize, effects: &mut Vec<Effect>) {
+        let group = self
+            .runs
+            .get(index)
+            .and_then(|(_, planned, _)| planned.run.concurrency().cloned());
+        let Some(group) = group else {
+            self.due.push_back(index);
+            return;
+        };
+        match self.groups.request(index, &group.group, group.cancel_in_progress) {
+            Admission::Granted => self.due.push_back(index),
+            Admission::Queued { replaced, cancel } => {
+                // A run that never gets its turn ends as soon as it starts.
+                self.due.extend(replaced);
+                for other in replaced.into_iter().chain(cancel) {
+                    self.cancel_run(other, effects);
+                }
+            }
+        }
+    }
+
+    fn start_due(&mut self, effects: &mut Vec<Effect>) {
+        while let Some(index) = self.due.pop_front() {
             let Some((_, planned, _)) = self.runs.get_mut(index) else {
                 continue;
             };
-            let cancelled = planned.run.on_cancel();
-            self.translate(index, cancelled, &mut effects);
+            let started = planned.run.start();
+            self.translate(index, started, effects);
         }
-        effects
+    }
+
+    fn cancel_run(&mut self, index: usize, effects: &mut Vec<Effect>) {
+        let Some((_, planned, _)) = self.runs.get_mut(index) else {
+            return;
+        };
+        let cancelled = planned.run.on_cancel();
+        self.translate(index, cancelled, effects);
     }
 
     fn conclude(&mut self, task: TaskId, result: JobResult, effects: &mut Vec<Effect>) {
@@ -179,6 +221,7 @@ impl State {
                         *slot = Some(conclusion);
                     }
                     effects.push(Effect::RunFinished(run, conclusion));
+                    self.due.extend(self.groups.release(&index));
                 }
             }
         }
@@ -231,5 +274,102 @@ impl State {
             outputs: indexmap::IndexMap::new(),
         };
         planned.run.on_job_finished(key, result)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use gantry_engine::expr::Object;
+    use gantry_engine::model::Workflow;
+    use gantry_engine::plan::graph::{Library, Run, RunSpec};
+    use indexmap::IndexMap;
+
+    use super::*;
+
+    fn run(title: &str, concurrency: &str) -> PlannedRun {
+        let text = format!(
+            "on: push\nconcurrency: {concurrency}\njobs: {{j: {{runs-on: x, steps: [{{run: a}}]}}}}\n"
+        );
+        let workflow = Arc::new(Workflow::parse("w.yml", &text).unwrap());
+        let empty: Arc<Object> = Arc::default();
+        let spec = RunSpec {
+            workflow,
+            workflows: &Library::default(),
+            github: empty.clone(),
+            vars: empty.clone(),
+            inputs: empty.clone(),
+            secrets: empty,
+            only: None,
+        };
+        PlannedRun {
+            title: title.to_owned(),
+            run: Run::new(spec).unwrap(),
+        }
+    }
+
+    fn show(effects: &[Effect]) -> Vec<String> {
+        let text = |effect: &Effect| match effect {
+            Effect::Offer { task, .. } => format!("offer {task}"),
+            Effect::Cancel(task) => format!("cancel {task}"),
+            Effect::Skipped { job, conclusion, .. } => format!("{}: {}", job.run.title, conclusion.as_str()),
+            Effect::RunFinished(run, conclusion) => format!("{} ended: {}", run.title, conclusion.as_str()),
+        };
+        effects.iter().map(text).collect()
+    }
+
+    fn success() -> JobResult {
+        JobResult {
+            conclusion: Conclusion::Success,
+            outputs: IndexMap::new(),
+        }
+    }
+
+    #[test]
+    fn runs_of_one_group_wait_for_each_other_and_the_newest_replaces_who_waits() {
+        let mut state = State::new(vec![
+            run("a", "g"),
+            run("b", "G"),
+            run("c", "g"),
+            run("d", "other"),
+        ]);
+        let effects = show(&state.on_start());
+        assert_eq!(
+            effects,
+            ["offer 1", "b: skipped", "b ended: cancelled", "offer 2"]
+        );
+        assert_eq!(state.on_claim(2), [TaskId(1), TaskId(2)]);
+        assert_eq!(
+            show(&state.on_completed(TaskId(1), success())),
+            ["a ended: success", "offer 3"]
+        );
+        assert_eq!(
+            show(&state.on_completed(TaskId(2), success())),
+            ["d ended: success"]
+        );
+        assert_eq!(state.on_claim(9), [TaskId(3)]);
+        assert_eq!(
+            show(&state.on_completed(TaskId(3), success())),
+            ["c ended: success"]
+        );
+        assert!(state.is_over());
+    }
+
+    #[test]
+    fn a_cancel_ends_what_nobody_has_claimed_and_asks_for_the_rest() {
+        let mut state = State::new(vec![run("a", "x"), run("b", "y")]);
+        assert_eq!(show(&state.on_start()), ["offer 1", "offer 2"]);
+        assert_eq!(state.on_claim(1), [TaskId(1)]);
+        assert_eq!(
+            show(&state.on_cancel()),
+            ["cancel 1", "b: cancelled", "b ended: cancelled"]
+        );
+        let cancelled = JobResult {
+            conclusion: Conclusion::Cancelled,
+            outputs: IndexMap::new(),
+        };
+        assert_eq!(
+            show(&state.on_completed(TaskId(1), cancelled)),
+            ["a ended: cancelled"]
+        );
     }
 }

@@ -98,10 +98,10 @@ fn host_only(places: &Places) -> Result<()> {
             Place::Host => None,
         });
     if let Some(image) = image {
-        return Err(anyhow!("no container engine answers, so no job can run in {image}").into());
+        return Err(anyhow!("no container backend is available, so no job can run in {image}").into());
     }
     if places.all.is_none() {
-        eprintln!("gantry: no container engine answers; jobs run on this machine, as with -i host");
+        eprintln!("gantry: no container backend is available; jobs run on this machine, as with -i host");
     }
     Ok(())
 }

@@ -1,19 +1,12 @@
 //! The store of actions against repositories that git itself serves.
 
-#![expect(
-    clippy::expect_used,
-    clippy::panic,
-    clippy::unwrap_used,
-    reason = "a test fails by a panic"
-)]
+#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
 
-#[allow(dead_code, reason = "each test program uses a part of this")]
 #[path = "support/git_server.rs"]
 mod git_server;
 
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
-use std::path::Path;
 use std::sync::Arc;
 
 use gantry_engine::action::{ActionKey, Credential, Error, Fetched, Sources, Store, StoreOptions, Token};
@@ -44,12 +37,11 @@ impl Bench {
     }
 
     fn store_with(&self, size_cap: u64, offline: bool) -> Store {
-        Store::open(StoreOptions {
+        Store::new(StoreOptions {
             root: self.directory.path().join("store"),
             size_cap,
             offline,
         })
-        .unwrap()
     }
 
     fn sources(&self) -> Sources {
@@ -80,9 +72,8 @@ impl Bench {
     fn leftovers(&self) -> Vec<String> {
         let entries = fs::read_dir(self.directory.path().join("store/trees")).unwrap();
         let names = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap());
-        names
-            .filter(|name| name.ends_with(".part") || name.ends_with(".git"))
-            .collect()
+        let is_left = |name: &String| [".part", ".git"].into_iter().any(|suffix| name.ends_with(suffix));
+        names.filter(is_left).collect()
     }
 
     fn trees(&self) -> usize {
@@ -142,12 +133,12 @@ async fn a_moved_tag_is_followed_and_a_known_commit_is_not_asked_for() {
     let first = bench.commit("one");
     let repository = bench.server.repository("o/r");
     repository.tag("v1", &first);
-    assert_eq!(content(&*bench.fetch("v1").await.unwrap()), "one");
+    assert_eq!(content(&bench.fetch("v1").await.unwrap()), "one");
     let second = bench.commit("two");
     repository.tag("v1", &second);
-    assert_eq!(content(&*bench.fetch("v1").await.unwrap()), "two");
+    assert_eq!(content(&bench.fetch("v1").await.unwrap()), "two");
     let before = bench.server.requests().len();
-    assert_eq!(content(&*bench.fetch(&first).await.unwrap()), "one");
+    assert_eq!(content(&bench.fetch(&first).await.unwrap()), "one");
     assert_eq!(bench.server.requests().len(), before);
 }
 
@@ -196,7 +187,7 @@ async fn tasks_that_want_the_same_share_one_fetch() {
     let tasks: Vec<_> = (0..8)
         .map(|_| {
             let (store, sources) = (store.clone(), sources.clone());
-            tokio::spawn(async move { content(&*fetch(&store, &sources, "main").await.unwrap()) })
+            tokio::spawn(async move { content(&fetch(&store, &sources, "main").await.unwrap()) })
         })
         .collect();
     for task in tasks {
@@ -218,7 +209,7 @@ async fn stores_on_one_directory_share_one_fetch() {
             } else {
                 commit.clone()
             };
-            tokio::spawn(async move { content(&*fetch(&store, &sources, &git_ref).await.unwrap()) })
+            tokio::spawn(async move { content(&fetch(&store, &sources, &git_ref).await.unwrap()) })
         })
         .collect();
     for task in tasks {
@@ -426,7 +417,7 @@ async fn a_server_that_is_down_is_named_and_a_way_out_is_shown() {
         error.ends_with(&format!("; with --offline, {commit} of an earlier run is used")),
         "{error}"
     );
-    assert_eq!(content(&*fetch(&store, &sources, &commit).await.unwrap()), "one");
+    assert_eq!(content(&fetch(&store, &sources, &commit).await.unwrap()), "one");
 }
 
 #[tokio::test]
@@ -434,7 +425,7 @@ async fn a_server_that_is_busy_is_asked_again() {
     let bench = Bench::new();
     bench.commit("one");
     bench.server.rules(|rules| rules.busy = 1);
-    assert_eq!(content(&*bench.fetch("main").await.unwrap()), "one");
+    assert_eq!(content(&bench.fetch("main").await.unwrap()), "one");
 }
 
 #[tokio::test]
@@ -443,8 +434,8 @@ async fn an_old_server_is_asked_by_names() {
     let first = bench.commit("one");
     bench.commit("two");
     bench.server.rules(|rules| rules.old_protocol = true);
-    assert_eq!(content(&*bench.fetch(&first).await.unwrap()), "one");
-    assert_eq!(content(&*bench.fetch("main").await.unwrap()), "two");
+    assert_eq!(content(&bench.fetch(&first).await.unwrap()), "one");
+    assert_eq!(content(&bench.fetch("main").await.unwrap()), "two");
 }
 
 #[tokio::test]
@@ -503,11 +494,11 @@ async fn the_trees_that_were_used_longest_ago_go_first() {
     let sources = bench.sources();
     for commit in &commits[..3] {
         fetch(&store, &sources, commit).await.unwrap();
-        age(&bench, commit);
+        age(&bench);
     }
     // The first one is in use, so the second one is the oldest that may go.
     let held = fetch(&store, &sources, &commits[0]).await.unwrap();
-    age(&bench, &commits[0]);
+    age(&bench);
     fetch(&store, &sources, &commits[3]).await.unwrap();
     let present: Vec<_> = commits
         .iter()
@@ -517,20 +508,20 @@ async fn the_trees_that_were_used_longest_ago_go_first() {
     assert_eq!(content(&held), format!("0{text}"));
     // What was evicted comes back when it is wanted.
     assert_eq!(
-        content(&*fetch(&store, &sources, &commits[1]).await.unwrap()),
+        content(&fetch(&store, &sources, &commits[1]).await.unwrap()),
         format!("1{text}")
     );
 }
 
-/// Makes the last use of a tree an hour older than it is, and all others' before it, too.
-fn age(bench: &Bench, _: &str) {
+/// Makes the last use of every tree an hour older.
+fn age(bench: &Bench) {
     let trees = bench.directory.path().join("store/trees");
     for entry in fs::read_dir(trees).unwrap() {
         let path = entry.unwrap().path();
         if path.extension().is_some_and(|extension| extension == "lock") {
             let file = fs::File::options().write(true).open(&path).unwrap();
             let used = file.metadata().unwrap().modified().unwrap();
-            file.set_modified(used - std::time::Duration::from_secs(3600))
+            file.set_modified(used - std::time::Duration::from_hours(1))
                 .unwrap();
         }
     }
@@ -559,8 +550,8 @@ async fn actions_are_prefetched_with_those_that_they_name() {
     let inner = [("100644", "sub/action.yml", ACTION)];
     bench.server.repository("o/inner").commit("main", &inner);
     let wanted = ["a", "b", "c", "d", "../x", "a"].map(key).to_vec();
-    let downloads = bench.store().prefetch(&bench.sources(), wanted).await;
-    let mut told: Vec<_> = downloads
+    let downloads = bench.store().prefetch(&bench.sources(), wanted, &|_| true).await;
+    let told: Vec<_> = downloads
         .iter()
         .map(|(key, download)| match download {
             Ok(_) => format!("{} {}: fine", key.repository, key.path),
@@ -575,31 +566,28 @@ async fn actions_are_prefetched_with_those_that_they_name() {
             }
         })
         .collect();
-    told.sort();
     assert_eq!(
         told,
         [
-            "o/inner sub: fine",
-            "o/none : repository not found:",
-            "o/r ../x: the path '../x'",
             "o/r a: fine",
             "o/r b: fine",
             "o/r c: can't find 'action.yml',",
             "o/r d: o/r/d/action.yml@main (Line: 1,",
+            "o/r ../x: the path '../x'",
+            "o/inner sub: fine",
+            "o/none : repository not found:",
         ]
     );
     assert_eq!(bench.server.fetches(), 2);
 }
 
 #[tokio::test]
-async fn a_store_can_be_removed_like_any_directory() {
+async fn a_store_is_for_its_own_user() {
     let bench = Bench::new();
     bench.commit("one");
     bench.fetch("main").await.unwrap();
-    let store = bench.directory.path().join("store");
-    assert!(is_private(&store));
-}
-
-fn is_private(path: &Path) -> bool {
-    fs::metadata(path).unwrap().permissions().mode() & 0o077 == 0
+    for path in ["store", "store/trees", "store/refs"] {
+        let metadata = fs::metadata(bench.directory.path().join(path)).unwrap();
+        assert_eq!(metadata.permissions().mode() & 0o777, 0o700, "{path}");
+    }
 }

@@ -90,6 +90,15 @@ struct ExecFlags {
     /// Use the first event of the workflows if there are several
     #[arg(long)]
     detect_event: bool,
+    /// The server of actions and reusable workflows that are named `owner/repo`
+    #[arg(long, value_name = "URL", default_value = "https://github.com")]
+    default_actions_url: String,
+    /// Fetch nothing: use the actions that were fetched before
+    #[arg(long)]
+    offline: bool,
+    /// Run `actions/checkout` as any action, also where the copy of the directory would do
+    #[arg(long)]
+    no_skip_checkout: bool,
     /// Show debug rows of the jobs and what the runner does
     #[arg(short, long)]
     debug: bool,

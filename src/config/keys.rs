@@ -15,7 +15,7 @@ pub struct Key {
 }
 
 /// Every key that the program knows, in the order of the example file.
-pub const KEYS: [Key; 5] = [
+pub const KEYS: [Key; 9] = [
     Key {
         path: "log.level",
         default: "info",
@@ -31,6 +31,22 @@ pub const KEYS: [Key; 5] = [
     Key {
         path: "runner.timeout",
         default: "3h",
+    },
+    Key {
+        path: "runner.github_mirror",
+        default: "\"\"",
+    },
+    Key {
+        path: "actions.dir",
+        default: "\"\"",
+    },
+    Key {
+        path: "actions.max_size_mb",
+        default: "4096",
+    },
+    Key {
+        path: "cache.offline_mode",
+        default: "false",
     },
     Key {
         path: "host.workdir_parent",

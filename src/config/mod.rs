@@ -25,6 +25,12 @@ pub struct Config {
     /// What holds for every job.
     #[serde(deserialize_with = "section")]
     pub runner: Runner,
+    /// Actions of other repositories.
+    #[serde(deserialize_with = "section")]
+    pub actions: Actions,
+    /// What is kept from one job to the next.
+    #[serde(deserialize_with = "section")]
+    pub cache: Cache,
     /// Jobs that run on this machine itself.
     #[serde(deserialize_with = "section")]
     pub host: Host,
@@ -80,6 +86,8 @@ pub struct Runner {
     /// The longest time that a job may take.
     #[serde(deserialize_with = "duration::positive_or_default::<_, 10_800>")]
     pub timeout: GoDuration,
+    /// A server that stands in for `https://github.com` where actions are fetched from. Empty: none.
+    pub github_mirror: String,
 }
 
 impl Default for Runner {
@@ -88,8 +96,36 @@ impl Default for Runner {
             envs: BTreeMap::new(),
             env_file: String::new(),
             timeout: GoDuration::from_secs(3 * 3600),
+            github_mirror: String::new(),
         }
     }
+}
+
+/// `actions`
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Actions {
+    /// Where fetched actions are kept. Empty: in the user's cache.
+    pub dir: String,
+    /// How much they may take; those that were used longest ago go first.
+    pub max_size_mb: u64,
+}
+
+impl Default for Actions {
+    fn default() -> Self {
+        Self {
+            dir: String::new(),
+            max_size_mb: 4096,
+        }
+    }
+}
+
+/// `cache`
+#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize)]
+#[serde(default)]
+pub struct Cache {
+    /// Fetches nothing: actions that were fetched before are used.
+    pub offline_mode: bool,
 }
 
 /// `host`

@@ -8,7 +8,7 @@ use actix::{
 };
 use gantry_engine::job::{Machine, StepPlan};
 use gantry_engine::plan::{Conclusion, JobPlan};
-use gantry_engine::run::{Entry, JobRuntime, Rows, SetUp, Stop, set_up, wind_up};
+use gantry_engine::run::{Entry, JobRuntime, Rows, SetUp, Stop, StopSignal, StopSwitch, set_up, wind_up};
 use gantry_protocols::forge::{Report, Retry, TaskId};
 use indexmap::IndexMap;
 use tokio::sync::{mpsc, oneshot};
@@ -39,6 +39,8 @@ pub struct Job {
     entries: Option<mpsc::Sender<Entry>>,
     log: Option<Addr<LogStream>>,
     step: Option<Addr<Step>>,
+    /// Stops the set-up, as long as there is no step to stop.
+    set_up: Option<StopSwitch>,
     runtime: Option<Arc<JobRuntime>>,
     plan: Option<JobPlan>,
     started: SystemTime,
@@ -59,6 +61,7 @@ impl Job {
             entries: None,
             log: None,
             step: None,
+            set_up: None,
             runtime: None,
             plan: None,
             started,
@@ -105,7 +108,9 @@ impl Job {
         self.watch_for_cancel(context);
         let shared = self.spec.context.clone();
         let claim = self.spec.claim.clone();
-        let work = tokio::spawn(async move { prepare(shared, claim, sender).await });
+        let (switch, stop) = StopSwitch::new();
+        self.set_up = Some(switch);
+        let work = tokio::spawn(async move { prepare(shared, claim, sender, stop).await });
         context.spawn(work.into_actor(self).map(|joined, job, context| match joined {
             Ok(prepared) => job.on_prepared(prepared, context),
             Err(panic) => {
@@ -142,6 +147,7 @@ impl Job {
                 timeout: plan.timeout.into_iter().chain(max_timeout).min(),
                 cancel_timeout: plan.cancel_timeout,
             });
+        self.set_up = None;
         self.runtime = prepared.runtime;
         self.plan = prepared.plan;
         let effects = self.state.on_prepared(prepared.machine, limits);
@@ -166,6 +172,9 @@ impl Job {
     fn stop_step(&self, stop: Stop) {
         if let Some(step) = &self.step {
             tell(step, StopStep(stop));
+        }
+        if let Some(set_up) = &self.set_up {
+            set_up.raise(stop);
         }
     }
 
@@ -285,6 +294,7 @@ async fn prepare(
     shared: super::JobContext,
     claim: gantry_protocols::forge::Claim,
     entries: mpsc::Sender<Entry>,
+    stop: StopSignal,
 ) -> Prepared {
     let plan = match shared.intake.plan(&claim) {
         Ok(plan) => plan,
@@ -315,6 +325,7 @@ async fn prepare(
         clock: shared.clock,
         settings: shared.settings,
         runner_name: shared.runner_name,
+        stop,
     };
     let (runtime, plan, machine) = set_up(request).await;
     Prepared {

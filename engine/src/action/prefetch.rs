@@ -1,17 +1,19 @@
 //! All remote actions of a job before its first step, the nested ones too.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, VecDeque};
+use std::fmt;
 use std::path::Path;
 use std::sync::Arc;
 
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use indexmap::IndexMap;
 
 use super::error::Error;
 use super::reference::Sources;
 use super::store::{Fetched, Store};
 use super::workflow::{inside, read};
-use crate::model::{Action, ActionRef, Runs, Step, StepAction};
+use crate::model::{Action, ActionRef, Runs, Step, StepAction, UsesStep};
 
 /// So many repositories are fetched at the same time.
 const PARALLEL: usize = 4;
@@ -54,6 +56,13 @@ impl ActionKey {
     }
 }
 
+impl fmt::Display for ActionKey {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let separator = if self.path.is_empty() { "" } else { "/" };
+        write!(f, "{}{separator}{}@{}", self.repository, self.path, self.git_ref)
+    }
+}
+
 /// An action that was fetched and whose metadata was read.
 #[derive(Debug, Clone)]
 pub struct Download {
@@ -63,31 +72,36 @@ pub struct Download {
     pub metadata: Action,
 }
 
-/// What became of each action.
-pub type Downloads = HashMap<ActionKey, Result<Download, Error>>;
+/// What became of each action, in the order in which they were found.
+pub type Downloads = IndexMap<ActionKey, Result<Download, Error>>;
 
-/// The remote actions that steps name themselves, in order.
-pub fn remote_uses<'a>(steps: impl IntoIterator<Item = &'a Arc<Step>>) -> Vec<ActionKey> {
-    let uses = steps.into_iter().filter_map(|step| match &step.action {
-        StepAction::Uses(uses) => ActionKey::of(&uses.uses.value),
-        StepAction::Run(_) => None,
+/// The remote actions that steps name themselves and that are wanted, in order.
+pub fn remote_uses(steps: &[Arc<Step>], is_wanted: impl Fn(&UsesStep) -> bool) -> Vec<ActionKey> {
+    let uses = steps.iter().filter_map(|step| match &step.action {
+        StepAction::Uses(uses) if is_wanted(uses) => ActionKey::of(&uses.uses.value),
+        StepAction::Uses(_) | StepAction::Run(_) => None,
     });
     uses.collect()
 }
 
 impl Store {
-    /// Fetches actions and all actions that those name, several at a time.
+    /// Fetches actions and all wanted actions that those name, several at a time.
     ///
     /// # Cancel safety
     /// As [`Store::fetch`].
-    pub async fn prefetch(&self, sources: &Sources, wanted: Vec<ActionKey>) -> Downloads {
-        let mut downloads = Downloads::new();
-        let mut waiting: Vec<(ActionKey, usize)> = wanted.into_iter().rev().map(|key| (key, 1)).collect();
+    pub async fn prefetch(
+        &self,
+        sources: &Sources,
+        actions: Vec<ActionKey>,
+        is_wanted: &(dyn Fn(&UsesStep) -> bool + Sync),
+    ) -> Downloads {
+        let mut done = HashMap::new();
+        let mut waiting: VecDeque<(ActionKey, usize)> = actions.into_iter().map(|key| (key, 1)).collect();
         let mut seen: Vec<ActionKey> = Vec::new();
         let mut running = FuturesUnordered::new();
         loop {
             while running.len() < PARALLEL
-                && let Some((key, depth)) = waiting.pop()
+                && let Some((key, depth)) = waiting.pop_front()
             {
                 if seen.contains(&key) || seen.len() >= MAX_ACTIONS {
                     continue;
@@ -96,15 +110,17 @@ impl Store {
                 running.push(async move { (self.download(sources, &key).await, key, depth) });
             }
             let Some((download, key, depth)) = running.next().await else {
-                return downloads;
+                let result = |key: ActionKey| Some((key.clone(), done.remove(&key)?));
+                return seen.into_iter().filter_map(result).collect();
             };
             if let Ok(Download { metadata, .. }) = &download
                 && let Runs::Composite(steps) = &metadata.runs
                 && depth < MAX_DEPTH
             {
-                waiting.extend(remote_uses(steps).into_iter().map(|key| (key, depth + 1)));
+                let nested = remote_uses(steps, is_wanted);
+                waiting.extend(nested.into_iter().map(|key| (key, depth + 1)));
             }
-            downloads.insert(key, download);
+            done.insert(key, download);
         }
     }
 
@@ -152,10 +168,9 @@ fn metadata(fetched: &Fetched, path: &Path, key: &ActionKey) -> Result<Action, E
 }
 
 fn parse(key: &ActionKey, path: &Path, text: &str) -> Result<Action, Error> {
-    let shown = ActionRef::Remote {
-        repository: key.repository.clone(),
+    let shown = ActionKey {
         path: path.to_string_lossy().into_owned(),
-        git_ref: key.git_ref.clone(),
+        ..key.clone()
     };
     Action::parse(&shown.to_string(), text).map_err(|diagnostics| Error::Metadata {
         text: diagnostics

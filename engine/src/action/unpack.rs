@@ -322,7 +322,10 @@ mod tests {
         }
     }
 
-    fn unpack_rows(rows: &[(&str, &str, &str)], target: &Path) -> Result<u64, String> {
+    /// Mode, object and path of each entry.
+    type Rows<'a> = &'a [(&'a str, &'a str, &'a str)];
+
+    fn unpack_rows(rows: Rows<'_>, target: &Path) -> Result<u64, String> {
         let listing: Vec<u8> = rows
             .iter()
             .flat_map(|(mode, object, path)| format!("{mode} x {object}\t{path}\0").into_bytes())
@@ -365,7 +368,7 @@ mod tests {
         let outside = "is a path that leaves the tree";
         let leaving = "is a link that leaves the tree";
         let twice = "is there twice";
-        let rows: [(&[(&str, &str, &str)], &str, &str); 16] = [
+        let rows: [(Rows<'_>, &str, &str); 16] = [
             (&[file("../x")], "../x", outside),
             (&[file("/etc/x")], "/etc/x", outside),
             (&[file("a/./x")], "a/./x", outside),

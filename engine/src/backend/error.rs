@@ -22,8 +22,8 @@ pub enum Error {
         /// The path.
         path: PathBuf,
     },
-    /// The user's tree could not be copied.
-    #[error("copy '{}' into the workspace", path.display())]
+    /// The user's tree, or that of an action, could not be copied.
+    #[error("copy '{}' into the job's directory", path.display())]
     Copy {
         /// The entry at which it failed.
         path: PathBuf,

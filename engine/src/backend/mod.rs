@@ -8,6 +8,7 @@ mod error;
 pub mod host;
 
 use std::io;
+use std::path::Path;
 
 pub use error::{Error, ReadError, RemoveFailure};
 pub use futures::future::BoxFuture;
@@ -55,6 +56,15 @@ pub trait Sandbox: Send + Sync {
         path: &'a str,
         limit: u64,
     ) -> BoxFuture<'a, Result<Option<Vec<u8>>, ReadError>>;
+
+    /// Copies a tree of the runner's machine to a path that does not exist yet; the job may write to its copy.
+    ///
+    /// # Errors
+    /// [`Error::Copy`] or [`Error::Create`]
+    ///
+    /// # Cancel safety
+    /// A dropped call goes on in the background and may leave a tree that is copied in part.
+    fn put_tree<'a>(&'a self, source: &'a Path, destination: &'a str) -> BoxFuture<'a, Result<(), Error>>;
 
     /// Removes a file; it is no error when there is none.
     ///

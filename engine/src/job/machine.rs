@@ -164,6 +164,11 @@ impl Machine {
         }
     }
 
+    /// The job's own steps, in order.
+    pub fn steps(&self) -> &[Arc<Step>] {
+        &self.steps
+    }
+
     /// The job at this moment.
     pub fn view(&self) -> &JobView {
         &self.view

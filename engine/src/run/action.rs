@@ -5,8 +5,11 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::JobRuntime;
+use super::checkout::is_surely_local;
+use super::log::StepLog;
+use crate::action::ActionKey;
 use crate::job::StepIdentity;
-use crate::model::{Action, ActionRef};
+use crate::model::{Action, ActionRef, UsesStep};
 
 /// The longest metadata file in bytes.
 const METADATA_LIMIT: u64 = 1024 * 1024;
@@ -62,34 +65,27 @@ impl ActionCall {
     }
 }
 
-/// What a `uses` turned out to be.
-pub(super) enum Resolved {
-    /// An action to run.
-    Action(Arc<LoadedAction>),
-    /// A checkout of the repository that the job already has in its workspace.
-    CheckedOut,
-}
-
-/// Finds the action that a step uses.
+/// Finds the action that a step uses; lines about how go into the log.
 ///
 /// # Errors
 /// The text for the workflow's author.
-pub(super) async fn resolve(runtime: &JobRuntime, uses: &ActionRef) -> Result<Resolved, String> {
+pub(super) async fn resolve(
+    runtime: &JobRuntime,
+    uses: &ActionRef,
+    log: &mut StepLog,
+) -> Result<Arc<LoadedAction>, String> {
     match uses {
-        ActionRef::Local(path) => load_local(runtime, path).await.map(Resolved::Action),
-        ActionRef::Remote { repository, path, .. } if path.is_empty() && is_checkout(repository) => {
-            Ok(Resolved::CheckedOut)
-        }
-        ActionRef::Remote {
-            repository,
-            path,
-            git_ref,
-        } => {
-            let separator = if path.is_empty() { "" } else { "/" };
-            Err(format!(
-                "Unable to resolve action '{repository}{separator}{path}@{git_ref}': this version of gantry runs \
-                 local actions ('./path') only"
-            ))
+        ActionRef::Local(path) => load_local(runtime, path).await,
+        ActionRef::Remote { .. } => {
+            let Some(key) = ActionKey::of(uses) else {
+                return Err(format!("Unable to resolve action `{uses}`"));
+            };
+            let is_wanted = |uses: &UsesStep| !is_surely_local(runtime, uses);
+            let (found, lines) = runtime.remote.get(&*runtime.sandbox, key, &is_wanted).await;
+            for line in lines {
+                log.line(line);
+            }
+            found
         }
         ActionRef::Docker(image) => Err(format!(
             "The action 'docker://{image}' needs a container engine, and this job runs on the host"
@@ -97,15 +93,11 @@ pub(super) async fn resolve(runtime: &JobRuntime, uses: &ActionRef) -> Result<Re
     }
 }
 
-fn is_checkout(repository: &str) -> bool {
-    let path = repository.rsplit_once("://").map_or(repository, |(_, rest)| rest);
-    let mut parts = path.rsplit('/');
-    let name = parts.next().unwrap_or_default();
-    let owner = parts.next().unwrap_or_default();
-    owner.eq_ignore_ascii_case("actions") && name.eq_ignore_ascii_case("checkout")
-}
-
-async fn load_local(runtime: &JobRuntime, path: &str) -> Result<Arc<LoadedAction>, String> {
+/// Reads the metadata of an action in the workspace.
+///
+/// # Errors
+/// The text for the workflow's author.
+pub(super) async fn load_local(runtime: &JobRuntime, path: &str) -> Result<Arc<LoadedAction>, String> {
     let workspace = &runtime.sandbox.layout().workspace;
     let relative = path.replace('\\', "/");
     let relative = relative.trim_start_matches("./").trim_end_matches('/');

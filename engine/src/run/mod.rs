@@ -10,7 +10,9 @@
 //! ```
 
 mod action;
+mod checkout;
 mod composite;
+mod download;
 mod entry;
 mod environment;
 mod evaluate;
@@ -20,6 +22,7 @@ mod log;
 mod node;
 mod output;
 mod process;
+mod remote;
 mod script;
 mod session;
 mod set_up;
@@ -39,8 +42,10 @@ pub use set_up::{SetUp, set_up};
 pub use stop::{Stop, StopSignal, StopSwitch};
 pub use wind_up::{WoundUp, wind_up};
 
+use remote::RemoteActions;
 use session::Session;
 
+use crate::action::ActionAccess;
 use crate::backend::Sandbox;
 use crate::clock::Clock;
 use crate::commands::{self, Matchers};
@@ -59,6 +64,8 @@ pub struct JobRuntime {
     pub clock: Clock,
     /// What the operator or the command line has decided.
     pub settings: Settings,
+    /// The actions of other repositories.
+    remote: RemoteActions,
     /// Which secrets the steps have printed, and in which form.
     leaks: Mutex<LeakReport>,
     /// The problem matchers that steps have added.
@@ -76,6 +83,10 @@ pub struct Settings {
     pub env: Vec<(String, String)>,
     /// The longest time that a job may take, whatever its `timeout-minutes` says.
     pub max_timeout: Option<Duration>,
+    /// How actions of other repositories are had; without it only local ones run.
+    pub actions: Option<ActionAccess>,
+    /// A checkout of the job's own commit does nothing, because the workspace holds a copy of the repository.
+    pub local_checkout: bool,
     /// Variables that every process gets beyond GitHub's, such as `ACT`; they win over everything.
     pub extra_env: Vec<(String, String)>,
 }
@@ -89,12 +100,14 @@ impl JobRuntime {
         clock: Clock,
         settings: Settings,
     ) -> Self {
+        let remote = RemoteActions::new(settings.actions.clone());
         Self {
             sandbox,
             masks,
             entries,
             clock,
             settings,
+            remote,
             leaks: Mutex::default(),
             matchers: Mutex::default(),
             names: AtomicU64::new(0),

@@ -2,8 +2,11 @@
 
 use std::sync::Arc;
 
+use super::download::download_actions;
 use super::log::StepLog;
+use super::stop::StopSignal;
 use super::{EntrySender, JobRuntime, Settings};
+use crate::action::ActionAccess;
 use crate::backend::{Layout, Sandbox};
 use crate::chain::Chain;
 use crate::clock::Clock;
@@ -29,6 +32,8 @@ pub struct SetUp {
     pub settings: Settings,
     /// `runner.name`.
     pub runner_name: String,
+    /// Ends what takes long.
+    pub stop: StopSignal,
 }
 
 /// Prepares a job: afterwards its steps can run.
@@ -42,19 +47,25 @@ pub async fn set_up(request: SetUp) -> (Arc<JobRuntime>, JobPlan, Option<Machine
         clock,
         settings,
         runner_name,
+        stop,
     } = request;
     let masks = Masks::default();
-    let mut runtime = JobRuntime::new(sandbox, masks, entries, clock, settings);
-    runtime.settings.step_debug |= is_switched_on(&plan, "ACTIONS_STEP_DEBUG");
-    let runtime = Arc::new(runtime);
+    let mut settings = settings;
+    settings.step_debug |= is_switched_on(&plan, "ACTIONS_STEP_DEBUG");
+    settings.actions = settings.actions.map(|access| with_token(access, &plan));
+    let runtime = Arc::new(JobRuntime::new(sandbox, masks, entries, clock, settings));
     let mut log = StepLog::open(&runtime, None);
     add_secrets(&runtime, &plan, &mut log);
-    announce(&mut log, &plan, &runner_name);
+    announce(&mut log, &runner_name);
 
     let layout = runtime.sandbox.layout().clone();
     complete_github(&mut plan, &layout);
     let runner = Arc::new(runner_context(&runtime, &layout, &runner_name));
-    let machine = prepare(&runtime, &plan, &layout, runner, &mut log).await;
+    let machine = match prepare(&runtime, &plan, &layout, runner, &mut log).await {
+        Some(machine) if download_actions(&runtime, machine.steps(), &stop, &mut log).await => Some(machine),
+        _ => None,
+    };
+    log.line(format_args!("Complete job name: {}", plan.name));
     log.finish().await;
     (runtime, plan, machine)
 }
@@ -94,6 +105,16 @@ fn is_switched_on(plan: &JobPlan, name: &str) -> bool {
         .any(|context| context.get(name).is_some_and(|value| value.to_text() == "true"))
 }
 
+/// The job's own token opens only the server that gave it.
+fn with_token(access: ActionAccess, plan: &JobPlan) -> ActionAccess {
+    let secrets = &plan.contexts.secrets;
+    let token = |name: &'static str| Some((name, secrets.get(name)?.to_text()));
+    match token("GITHUB_TOKEN").or_else(|| token("GITEA_TOKEN")) {
+        Some((name, token)) => access.with_job_token(&format!("secret {name}"), &token),
+        None => access,
+    }
+}
+
 fn add_secrets(runtime: &JobRuntime, plan: &JobPlan, log: &mut StepLog) {
     for (name, value) in plan.contexts.secrets.iter() {
         if DEBUG_SWITCHES
@@ -108,7 +129,7 @@ fn add_secrets(runtime: &JobRuntime, plan: &JobPlan, log: &mut StepLog) {
     }
 }
 
-fn announce(log: &mut StepLog, plan: &JobPlan, runner_name: &str) {
+fn announce(log: &mut StepLog, runner_name: &str) {
     log.line("##[group]Set up job");
     log.line(format_args!(
         "Current runner version: '{}'",
@@ -117,7 +138,6 @@ fn announce(log: &mut StepLog, plan: &JobPlan, runner_name: &str) {
     log.line(format_args!("Runner name: '{runner_name}'"));
     log.line("Secret source: Actions");
     log.line("Prepare workflow directory");
-    log.line(format_args!("Complete job name: {}", plan.name));
     log.line("##[endgroup]");
 }
 

@@ -4,14 +4,14 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::action::{self, Resolved};
+use super::action;
 use super::evaluate::{Evaluator, Failure, overlay};
 use super::file_commands::reserve;
 use super::session::{Done, Guard};
 use super::{JobRuntime, Session};
 use crate::expr::Object;
 use crate::job::{Frame, PostStep, StepIdentity};
-use crate::model::{ActionRef, Step, StepAction, StringMap};
+use crate::model::{ActionRef, Step, StepAction, StringMap, UsesStep};
 use crate::plan::Conclusion;
 
 /// A step whose environment, name, condition and time-out are evaluated.
@@ -193,15 +193,23 @@ impl Session<'_> {
     async fn act(&mut self, prepared: &Prepared<'_>) -> Done {
         match &prepared.step.action {
             StepAction::Run(run) => self.script(prepared, run).await,
-            StepAction::Uses(uses) => match action::resolve(self.runtime, &uses.uses.value).await {
-                Ok(Resolved::Action(action)) => self.action(prepared, uses, action).await,
-                Ok(Resolved::CheckedOut) => {
-                    self.log
-                        .line("The workspace already holds a copy of the repository; nothing to check out.");
-                    Done::plain(Conclusion::Success)
-                }
-                Err(message) => self.refuse(&message),
-            },
+            StepAction::Uses(uses) => self.uses(prepared, uses).await,
+        }
+    }
+
+    async fn uses(&mut self, prepared: &Prepared<'_>, uses: &UsesStep) -> Done {
+        match self.is_checked_out(prepared, uses).await {
+            Ok(false) => {}
+            Ok(true) => {
+                self.log
+                    .line("The workspace already holds a copy of the repository; nothing to check out.");
+                return Done::plain(Conclusion::Success);
+            }
+            Err(failure) => return self.refuse(&failure.0),
+        }
+        match action::resolve(self.runtime, &uses.uses.value, &mut self.log).await {
+            Ok(action) => self.action(prepared, uses, action).await,
+            Err(message) => self.refuse(&message),
         }
     }
 

@@ -1,5 +1,8 @@
 //! Bare repositories behind git's own CGI program, on loopback, with the faults that a test asks for.
 
+#![allow(dead_code, reason = "each test program uses a part of this")]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by a panic")]
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -78,7 +81,7 @@ impl GitServer {
                     return;
                 }
                 let shared = Arc::clone(&serving);
-                std::thread::spawn(move || serve(&shared, stream));
+                std::thread::spawn(move || serve(&shared, &stream));
             }
         });
         Self { shared, address }
@@ -141,24 +144,20 @@ impl Repository {
     pub fn commit(&self, branch: &str, files: &[File<'_>]) -> String {
         let number = self.shared.commits.fetch_add(1, Ordering::SeqCst);
         let message = format!("commit {number}");
-        let mut script = format!(
-            "commit refs/heads/{branch}\ncommitter T <t@code.example> {} +0000\ndata {}\n{message}\n",
-            1_700_000_000 + number,
-            message.len()
-        );
-        if self
-            .try_git(&["rev-parse", "--verify", &format!("refs/heads/{branch}")], b"")
-            .is_some()
-        {
-            script.push_str(&format!("from refs/heads/{branch}^0\n"));
-        }
-        script.push_str("deleteall\n");
+        let head = format!("refs/heads/{branch}");
+        let exists = self.try_git(&["rev-parse", "--verify", &head], b"").is_some();
+        let mut script = vec![
+            format!("commit {head}"),
+            format!("committer T <t@code.example> {} +0000", 1_700_000_000 + number),
+            format!("data {}\n{message}", message.len()),
+        ];
+        script.extend(exists.then(|| format!("from {head}^0")));
+        script.push("deleteall".to_owned());
         for (mode, path, content) in files {
-            script.push_str(&format!(
-                "M {mode} inline {path}\ndata {}\n{content}\n",
-                content.len()
-            ));
+            let length = content.len();
+            script.push(format!("M {mode} inline {path}\ndata {length}\n{content}"));
         }
+        let script = script.join("\n") + "\n";
         self.git(&["fast-import", "--quiet"], script.as_bytes());
         self.git(&["rev-parse", &format!("refs/heads/{branch}")], b"")
     }
@@ -254,16 +253,16 @@ struct Incoming {
     body: Vec<u8>,
 }
 
-fn serve(shared: &Shared, stream: TcpStream) {
-    let Ok(incoming) = read(&stream) else { return };
+fn serve(shared: &Shared, mut stream: &TcpStream) {
+    let Ok(incoming) = read(stream) else { return };
     let mut record = incoming.request.clone();
     if record.is_fetch(&incoming.body) {
-        record.method = "FETCH".to_owned();
+        "FETCH".clone_into(&mut record.method);
     }
     shared.requests.lock().expect("no panic").push(record);
     let response = answer(shared, &incoming);
     // A client that has gone away is no fault of the server's.
-    drop((&stream).write_all(&response));
+    drop(stream.write_all(&response));
 }
 
 fn read(stream: &TcpStream) -> io::Result<Incoming> {

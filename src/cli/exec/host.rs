@@ -26,15 +26,18 @@ fn default_root() -> PathBuf {
     std::env::temp_dir().join(format!("gantry-{}", rustix::process::getuid().as_raw()))
 }
 
-/// Where tools are kept from one job to the next: in the user's cache.
+/// Where tools are kept from one job to the next.
 fn tool_cache() -> PathBuf {
+    cache().join("tools")
+}
+
+/// Where things are kept from one run to the next: in the user's cache.
+pub fn cache() -> PathBuf {
     let absolute = |name: &str| {
         std::env::var_os(name)
             .map(PathBuf::from)
             .filter(|path| path.is_absolute())
     };
     let cache = absolute("XDG_CACHE_HOME").or_else(|| absolute("HOME").map(|home| home.join(".cache")));
-    cache
-        .map_or_else(default_root, |cache| cache.join("gantry"))
-        .join("tools")
+    cache.map_or_else(default_root, |cache| cache.join("gantry"))
 }

@@ -1,5 +1,6 @@
 //! `gantry exec`: runs the workflows of a directory on this machine.
 
+mod actions;
 mod facts;
 mod git;
 mod given;
@@ -45,6 +46,7 @@ pub fn run(flags: &ExecFlags, config: &Config) -> Result {
     let places = place::read(&flags.image)?;
     let given = given::collect(flags, config, &directory, &given::Sources::process())?;
     let payload = select::payload(flags, &directory)?;
+    let access = actions::access(flags, config)?;
     let mut sources = Sources::new(&directory);
     let Selection { workflows, broken } = select::workflows(flags, &directory, &mut sources)?;
     if flags.list {
@@ -77,7 +79,9 @@ pub fn run(flags: &ExecFlags, config: &Config) -> Result {
         return Ok(if all_run { Exit::Success } else { Exit::Failure });
     }
     host_only(&places)?;
-    let ended = watch::execute(options(flags, config, &directory, given, runs), renderer(flags))?;
+    let mut options = options(flags, config, &directory, given, runs);
+    options.settings.actions = Some(access);
+    let ended = watch::execute(options, renderer(flags))?;
     Ok(exit(&ended, all_run))
 }
 
@@ -123,6 +127,7 @@ fn options(
             step_debug: flags.debug,
             env: given.env.into_iter().collect(),
             max_timeout: Some(config.runner.timeout.get()),
+            local_checkout: !flags.no_skip_checkout,
             ..Settings::default()
         },
         runner_name: "gantry".to_owned(),

@@ -21,16 +21,12 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Opens the memory in a directory, or makes one.
-    ///
-    /// # Errors
-    /// [`Error::Store`]
-    pub fn open(directory: PathBuf) -> Result<Self, Error> {
-        make_private(&directory).map_err(Error::store(&directory))?;
-        Ok(Self {
+    /// A memory in a directory, which is made when there is something to remember.
+    pub fn new(directory: PathBuf) -> Self {
+        Self {
             directory,
             names: AtomicU64::new(0),
-        })
+        }
     }
 
     /// The commit that is remembered; what is not readable as one is forgotten.
@@ -55,6 +51,7 @@ impl Memory {
         if self.recall(url, git_ref)?.as_deref() == Some(commit) {
             return Ok(());
         }
+        make_private(&self.directory).map_err(Error::store(&self.directory))?;
         let path = self.path(url, git_ref);
         let number = self.names.fetch_add(1, Ordering::Relaxed);
         let part = self
@@ -112,7 +109,7 @@ mod tests {
     #[test]
     fn refs_are_remembered_per_url() {
         let directory = tempfile::tempdir().unwrap();
-        let memory = Memory::open(directory.path().join("refs")).unwrap();
+        let memory = Memory::new(directory.path().join("refs"));
         let (a, b) = ("a".repeat(40), "b".repeat(40));
         memory.note("https://h/o/r", "v1", &a).unwrap();
         memory.note("https://h/o/r", "v2", &a).unwrap();
@@ -129,7 +126,7 @@ mod tests {
     #[test]
     fn garbage_is_no_memory() {
         let directory = tempfile::tempdir().unwrap();
-        let memory = Memory::open(directory.path().to_owned()).unwrap();
+        let memory = Memory::new(directory.path().to_owned());
         fs::write(memory.path("u", "r"), b"\xff\xfe").unwrap();
         assert_eq!(memory.recall("u", "r").unwrap(), None);
         fs::write(memory.path("u", "r"), b"../../etc\n").unwrap();

@@ -38,7 +38,7 @@ const MAX_ROUNDS: usize = 5;
 /// How a store is kept.
 #[derive(Debug, Clone)]
 pub struct StoreOptions {
-    /// The directory; it is made if there is none.
+    /// The directory, an absolute path.
     pub root: PathBuf,
     /// How many bytes the trees may have together; trees in use do not count against their users.
     pub size_cap: u64,
@@ -83,25 +83,17 @@ pub struct Fetched {
 }
 
 impl Store {
-    /// Opens a store, or makes one.
-    ///
-    /// # Errors
-    /// [`Error::Store`]
-    pub fn open(options: StoreOptions) -> Result<Self, Error> {
-        let trees = options.root.join("trees");
-        for path in [&options.root, &trees] {
-            lock::make_private(path).map_err(Error::store(path))?;
+    /// A store in a directory, which is made when something is fetched for the first time.
+    pub fn new(options: StoreOptions) -> Self {
+        let inner = Inner {
+            trees: options.root.join("trees"),
+            memory: Memory::new(options.root.join("refs")),
+            options,
+            running: Mutex::default(),
+        };
+        Self {
+            inner: Arc::new(inner),
         }
-        let trees = trees.canonicalize().map_err(Error::store(&trees))?;
-        let memory = Memory::open(options.root.join("refs"))?;
-        Ok(Self {
-            inner: Arc::new(Inner {
-                options,
-                trees,
-                memory,
-                running: Mutex::default(),
-            }),
-        })
     }
 
     /// Tells whether nothing is fetched.
@@ -148,6 +140,9 @@ impl Store {
 
 impl Inner {
     async fn fetch(&self, remote: &Remote, git_ref: &str) -> Result<Fetched, Error> {
+        for path in [&self.options.root, &self.trees] {
+            lock::make_private(path).map_err(Error::store(path))?;
+        }
         let mut notes = Vec::new();
         let (commit, known) = self.resolve(remote, git_ref, &mut notes).await?;
         // What was rejected once is not shown again.

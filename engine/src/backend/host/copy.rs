@@ -36,6 +36,7 @@ pub(super) fn copy_tree(
     let mut copy = Copy {
         source,
         skipped,
+        added_mode: 0,
         directories: BTreeMap::new(),
         clones: true,
     };
@@ -51,9 +52,24 @@ pub(super) fn copy_tree(
     copy.finish_directories()
 }
 
+/// Copies everything in `source` into the existing directory `target`, and lets the owner write to all of it.
+pub(super) fn copy_for_writing(source: &Path, target: &Path) -> Result<(), Error> {
+    let mut copy = Copy {
+        source,
+        skipped: Path::new(""),
+        added_mode: 0o200,
+        directories: BTreeMap::new(),
+        clones: true,
+    };
+    copy.walk(source, target, &|_| true)?;
+    copy.finish_directories()
+}
+
 struct Copy<'a> {
     source: &'a Path,
     skipped: &'a Path,
+    /// What a file's copy allows beyond what the file does.
+    added_mode: u32,
     /// Copied directories with what they look like in the source; that is applied when nothing is added any more.
     directories: BTreeMap<PathBuf, Metadata>,
     /// The file systems can share the blocks of files, as far as is known.
@@ -153,7 +169,10 @@ impl Copy<'_> {
         if metadata.len() > 0 {
             self.content(&source, &target)?;
         }
-        fchmod(&target, Mode::from_raw_mode(metadata.mode() & 0o777))?;
+        fchmod(
+            &target,
+            Mode::from_raw_mode(metadata.mode() & 0o777 | self.added_mode),
+        )?;
         futimens(&target, &times(&metadata))?;
         Ok(())
     }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use super::claim::{self, Claim};
 use super::tree::{JobTree, TRACKING_VARIABLE};
-use super::{HostSandbox, environment, files, remove};
+use super::{HostSandbox, copy, environment, files, remove};
 use crate::backend::{Error, Layout, arch_name, os_name};
 
 /// What a host sandbox is made of.
@@ -124,6 +124,15 @@ fn fill(root: &Path, tool_cache: &Path, options: &HostOptions) -> Result<Layout,
         os: os_name(),
         arch: arch_name(),
     })
+}
+
+/// Copies a tree into the job's place, where the job may write to it.
+pub(super) fn put_tree(source: &Path, target: &Path) -> Result<(), Error> {
+    if let Some(parent) = target.parent() {
+        files::make_directories(parent).map_err(|source| failed(parent, source))?;
+    }
+    make_directory(target)?;
+    copy::copy_for_writing(source, target)
 }
 
 /// The last part of `owner/name`, if it can be the name of a directory that collides with none of ours.

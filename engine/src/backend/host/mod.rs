@@ -237,6 +237,11 @@ impl Sandbox for HostSandbox {
         })
     }
 
+    fn put_tree<'a>(&'a self, source: &'a Path, destination: &'a str) -> BoxFuture<'a, Result<(), Error>> {
+        let (source, target) = (source.to_owned(), PathBuf::from(destination));
+        Box::pin(blocking(move || create::put_tree(&source, &target)))
+    }
+
     fn remove_file<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             match std::fs::remove_file(path) {

@@ -1,0 +1,240 @@
+//! Actions and workflows of other repositories, through `gantry exec`.
+
+mod harness;
+
+#[path = "../engine/tests/support/git_server.rs"]
+mod git_server;
+
+use git_server::GitServer;
+use harness::{Outcome, Project};
+
+/// A JavaScript action whose parts say which they are.
+const NODE_ACTION: &str = "
+name: node
+inputs:
+  who: {default: world}
+outputs:
+  said: {description: what was said}
+runs: {using: node20, pre: pre.js, main: main.js, post: post.js}
+";
+const NODE_PRE: &str = r#"
+const fs = require("fs");
+console.log("pre for " + process.env.INPUT_WHO);
+fs.appendFileSync(process.env.GITHUB_STATE, "from=pre\n");
+"#;
+const NODE_MAIN: &str = r#"
+const fs = require("fs");
+console.log(`main for ${process.env.INPUT_WHO} after ${process.env.STATE_from}`);
+console.log("action repository " + process.env.GITHUB_ACTION_REPOSITORY + "@" + process.env.GITHUB_ACTION_REF);
+fs.appendFileSync(process.env.GITHUB_OUTPUT, "said=hello " + process.env.INPUT_WHO + "\n");
+fs.appendFileSync(process.env.GITHUB_STATE, "then=main\n");
+"#;
+const NODE_POST: &str = r"
+console.log(`post after ${process.env.STATE_from} and ${process.env.STATE_then}`);
+";
+
+/// A composite action that uses the other one, and a script of its own.
+const COMPOSITE_ACTION: &str = "
+name: composite
+outputs:
+  said: {value: '${{ steps.inner.outputs.said }}'}
+runs:
+  using: composite
+  steps:
+    - run: sh \"$GITHUB_ACTION_PATH/script.sh\"
+      shell: bash
+    - uses: acme/node@v1
+      id: inner
+      with: {who: composite}
+";
+
+fn server() -> GitServer {
+    let server = GitServer::start();
+    let node = server.repository("acme/node");
+    let commit = node.commit(
+        "main",
+        &[
+            ("100644", "action.yml", NODE_ACTION),
+            ("100644", "pre.js", NODE_PRE),
+            ("100644", "main.js", NODE_MAIN),
+            ("100644", "post.js", NODE_POST),
+        ],
+    );
+    node.tag("v1", &commit);
+    server.repository("acme/tools").commit(
+        "main",
+        &[
+            ("100644", "deep/composite/action.yaml", COMPOSITE_ACTION),
+            (
+                "100755",
+                "deep/composite/script.sh",
+                "echo script of the action\ntouch \"$0.made\"\n",
+            ),
+        ],
+    );
+    server
+}
+
+fn project(steps: &str) -> Project {
+    Project::with_workflow(&format!(
+        "name: t\non: push\njobs:\n  a:\n    runs-on: x\n    steps:\n{steps}"
+    ))
+}
+
+fn exec(project: &Project, server: &GitServer, more: &[&str]) -> Outcome {
+    project.exec(&[&["--default-actions-url", &server.url()], more].concat())
+}
+
+#[test]
+fn actions_of_other_repositories_run() {
+    let server = server();
+    let project = project(
+        "      - uses: acme/tools/deep/composite@main\n        id: one\n      - run: echo \"outputs ${{ \
+         steps.one.outputs.said }}\"\n",
+    );
+    let outcome = exec(&project, &server, &[]);
+    outcome.assert_code(0);
+    outcome
+        .assert_contains("Download action repository 'acme/tools@main' (SHA:")
+        .assert_contains("Download action repository 'acme/node@v1' (SHA:")
+        .assert_contains("script of the action")
+        .assert_contains("main for composite")
+        .assert_contains("action repository acme/node@v1")
+        .assert_contains("outputs hello composite");
+    project.assert_nothing_left();
+
+    let fetched = server.fetches();
+    exec(&project, &server, &[]).assert_code(0);
+    assert_eq!(server.fetches(), fetched, "the second run has everything");
+    let url = server.url();
+    drop(server);
+    let offline = project.exec(&["--default-actions-url", &url, "--offline"]);
+    offline.assert_code(0).assert_contains("outputs hello composite");
+    let down = project.exec(&["--default-actions-url", &url]);
+    down.assert_code(1)
+        .assert_contains(
+            "Unable to resolve action `acme/tools/deep/composite@main`, cannot fetch `main` from",
+        )
+        .assert_contains("; with --offline, ");
+}
+
+#[test]
+fn a_url_names_an_action_anywhere() {
+    let (server, other) = (server(), GitServer::start());
+    other.repository("x/y").commit(
+        "main",
+        &[
+            ("100644", "action.yml", COMPOSITE_ACTION),
+            ("100644", "script.sh", "echo of x/y\n"),
+        ],
+    );
+    let project = project(&format!("      - uses: {}/x/y@main\n", other.url()));
+    let outcome = exec(&project, &server, &["-s", "GITHUB_TOKEN=t0ken"]);
+    outcome.assert_code(0).assert_contains("of x/y");
+    let shown: Vec<_> = other
+        .requests()
+        .into_iter()
+        .filter_map(|request| request.authorization)
+        .collect();
+    assert!(shown.is_empty(), "the token stays with its own server: {shown:?}");
+    assert!(
+        server
+            .requests()
+            .iter()
+            .all(|request| request.authorization.is_some())
+    );
+}
+
+#[test]
+fn an_action_that_is_not_to_be_had_fails_the_set_up() {
+    let server = server();
+    server
+        .repository("acme/empty")
+        .commit("main", &[("100644", "README", "")]);
+    let url = server.url();
+    let rows = [
+        ("acme/none@v1", format!("Unable to resolve action `acme/none@v1`, repository not found: {url}/acme/none")),
+        (
+            "acme/node@v9",
+            format!("Unable to resolve action `acme/node@v9`, unable to find version `v9`: {url}/acme/node has no such"),
+        ),
+        (
+            "acme/empty@main",
+            "Unable to resolve action `acme/empty@main`, can't find 'action.yml', 'action.yaml' or 'Dockerfile' in \
+             the root of"
+                .to_owned(),
+        ),
+    ];
+    for (uses, expected) in rows {
+        let project = project(&format!("      - run: echo first\n      - uses: {uses}\n"));
+        let outcome = exec(&project, &server, &[]);
+        outcome
+            .assert_code(1)
+            .assert_contains(&expected)
+            .assert_absent("first");
+        project.assert_nothing_left();
+    }
+}
+
+#[test]
+fn a_rejected_token_is_told_and_left_out() {
+    let server = server();
+    server.rules(|rules| rules.accepted = vec!["Basic other".to_owned()]);
+    let project = project("      - uses: acme/node@v1\n");
+    let outcome = exec(&project, &server, &["-s", "GITHUB_TOKEN=hunter2hunter2"]);
+    outcome
+        .assert_code(0)
+        .assert_contains("/acme/node has rejected the credential 'secret GITHUB_TOKEN'")
+        .assert_contains("main for world")
+        .assert_absent("hunter2hunter2");
+}
+
+#[test]
+fn a_checkout_of_something_else_is_not_ignored() {
+    let server = server();
+    let action = "
+name: checkout
+inputs:
+  repository: {default: ''}
+  path: {default: ''}
+runs: {using: node20, main: main.js}
+";
+    let main =
+        "console.log(`real checkout of ${process.env.INPUT_REPOSITORY} to ${process.env.INPUT_PATH}`);\n";
+    server.repository("actions/checkout").commit(
+        "v4",
+        &[("100644", "action.yml", action), ("100644", "main.js", main)],
+    );
+    let local = "The workspace already holds a copy of the repository";
+    let rows = [
+        ("{}", &[][..], local),
+        ("{fetch-depth: 0, path: ./}", &[], local),
+        ("{repository: '${{ github.repository }}'}", &[], local),
+        ("{repository: acme/node}", &[], "real checkout of acme/node to"),
+        ("{path: sub}", &[], "real checkout of  to sub"),
+        ("{ref: '${{ github.sha }}'}", &[], local),
+        ("{}", &["--no-skip-checkout"], "real checkout of  to"),
+    ];
+    for (with, flags, expected) in rows {
+        let project = project(&format!(
+            "      - uses: actions/checkout@v4\n        with: {with}\n"
+        ));
+        exec(&project, &server, flags)
+            .assert_code(0)
+            .assert_contains(expected);
+    }
+    // What is satisfied by the copy needs no network.
+    let project = project("      - uses: actions/checkout@v4\n");
+    exec(&project, &server, &["--offline"])
+        .assert_code(0)
+        .assert_contains(local);
+}
+
+#[test]
+fn a_wrong_server_is_a_usage_error() {
+    let project = project("      - run: echo\n");
+    let outcome = project.exec(&["--default-actions-url", "code.example"]);
+    outcome
+        .assert_code(2)
+        .assert_contains("--default-actions-url code.example");
+}

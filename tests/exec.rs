@@ -320,3 +320,46 @@ fn what_a_killed_runner_left_is_gone_after_the_next_start() {
     project.exec(&["-W", "other.yml"]).assert_code(0);
     project.assert_nothing_left();
 }
+
+#[test]
+fn unsecure_commands_work_where_the_workflow_opts_in() {
+    let workflow = "
+on: push
+env: {ACTIONS_ALLOW_UNSECURE_COMMANDS: true}
+jobs:
+  a:
+    runs-on: ubuntu-latest
+    steps:
+      - run: |
+          echo '::set-env name=SET::by-command'
+          echo '::add-path::/opt/by-command'
+      - run: test \"$SET\" = by-command; case \"$PATH\" in /opt/by-command:*) ;; *) exit 1 ;; esac
+";
+    let project = Project::with_workflow(workflow);
+    project.exec(&[]).assert_code(0);
+    let refused = workflow.replace("env: {ACTIONS_ALLOW_UNSECURE_COMMANDS: true}", "");
+    let refused = Project::with_workflow(&refused);
+    refused
+        .exec(&[])
+        .assert_code(1)
+        .assert_contains("The `set-env` command is disabled");
+}
+
+#[test]
+fn a_step_whose_condition_holds_goes_on_after_a_cancel() {
+    let workflow = "
+on: push
+jobs:
+  a:
+    runs-on: ubuntu-latest
+    steps:
+      - if: always()
+        run: echo ready-$((1+1)); for i in $(seq 40); do sleep 0.05; done; echo ended-$((1+1))
+";
+    let project = Project::with_workflow(workflow);
+    let mut running = project.start(&["exec", "-i", "host"]);
+    running.wait_for("ready-2", SOON);
+    running.signal(Signal::INT);
+    running.finish(SOON).assert_code(130).assert_contains("ended-2");
+    project.assert_nothing_left();
+}

@@ -48,7 +48,7 @@ use session::Session;
 use crate::action::ActionAccess;
 use crate::backend::Sandbox;
 use crate::clock::Clock;
-use crate::commands::{self, Matchers};
+use crate::commands::Matchers;
 use crate::job::{StepPlan, StepReport, Work};
 use crate::mask::{LeakReport, Masks};
 
@@ -138,14 +138,6 @@ impl JobRuntime {
 
     fn set_matchers(&self, matchers: Matchers) {
         *self.matchers.lock().unwrap_or_else(PoisonError::into_inner) = matchers;
-    }
-
-    fn interpreter_settings(&self) -> commands::Settings {
-        commands::Settings {
-            step_debug: self.settings.step_debug,
-            workspaces: vec![self.sandbox.layout().workspace.clone()],
-            ..commands::Settings::default()
-        }
     }
 }
 

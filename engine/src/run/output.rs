@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use super::JobRuntime;
 use super::log::StepLog;
 use crate::commands::files::add_path;
-use crate::commands::{Effect, Interpreter, MatcherRequest, matchers};
+use crate::commands::{Effect, Interpreter, MatcherRequest, Settings, matchers};
 use crate::job::JobView;
 
 /// A line of this length is printed in pieces and not read as a command, so that output without line ends stays
@@ -37,8 +37,9 @@ pub(super) struct Pump<'a> {
 }
 
 impl<'a> Pump<'a> {
-    pub fn new(runtime: &'a JobRuntime) -> Self {
-        let interpreter = Interpreter::new(runtime.interpreter_settings(), runtime.matchers());
+    /// Reads the output of a process with this environment, which may allow what is refused by default.
+    pub fn new(runtime: &'a JobRuntime, env: &[(String, String)]) -> Self {
+        let interpreter = Interpreter::new(settings(runtime, env), runtime.matchers());
         Self {
             runtime,
             interpreter,
@@ -176,5 +177,19 @@ impl<'a> Pump<'a> {
                 _ => {}
             }
         }
+    }
+}
+
+/// What the interpreter must know: GitHub lets a workflow's environment opt in to commands that are unsafe.
+fn settings(runtime: &JobRuntime, env: &[(String, String)]) -> Settings {
+    let is_true = |name: &str| {
+        let last = env.iter().rev().find(|(key, _)| key == name);
+        last.is_some_and(|(_, value)| value.trim().eq_ignore_ascii_case("true"))
+    };
+    Settings {
+        step_debug: runtime.settings.step_debug,
+        allow_unsecure_commands: is_true("ACTIONS_ALLOW_UNSECURE_COMMANDS"),
+        allow_unsecure_stop_tokens: is_true("ACTIONS_ALLOW_UNSECURE_STOPCOMMAND_TOKENS"),
+        workspaces: vec![runtime.sandbox.layout().workspace.clone()],
     }
 }

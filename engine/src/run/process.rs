@@ -54,10 +54,11 @@ impl Session<'_> {
     /// A process whose future was dropped is killed.
     pub(super) async fn process(&mut self, command: Command) -> Result<(Ended, Effects), Error> {
         self.log.flush().await;
+        let pump = Pump::new(self.runtime, &command.env);
         let started = self.runtime.sandbox.start(command).await?;
         let run = Running {
             started,
-            pump: Pump::new(self.runtime),
+            pump,
             buffer: Vec::with_capacity(64 * 1024),
             exit: None,
             closed: false,

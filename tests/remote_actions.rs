@@ -97,8 +97,10 @@ fn actions_of_other_repositories_run() {
     outcome
         .assert_contains("Download action repository 'acme/tools@main' (SHA:")
         .assert_contains("Download action repository 'acme/node@v1' (SHA:")
+        .assert_contains("pre for composite")
         .assert_contains("script of the action")
-        .assert_contains("main for composite")
+        .assert_contains("main for composite after pre")
+        .assert_contains("post after pre and main")
         .assert_contains("action repository acme/node@v1")
         .assert_contains("outputs hello composite");
     project.assert_nothing_left();
@@ -116,6 +118,20 @@ fn actions_of_other_repositories_run() {
             "Unable to resolve action `acme/tools/deep/composite@main`, cannot fetch `main` from",
         )
         .assert_contains("; with --offline, ");
+}
+
+#[test]
+fn pre_runs_first_and_its_post_runs_also_if_main_does_not() {
+    let server = server();
+    let project = project("      - run: echo first\n      - uses: acme/node@v1\n        if: false\n");
+    let outcome = exec(&project, &server, &[]);
+    outcome
+        .assert_code(0)
+        .assert_contains("post after pre and undefined");
+    let place = |text: &str| outcome.stdout.find(text);
+    assert!(place("pre for world") < place("] first"), "{}", outcome.stdout);
+    outcome.assert_absent("main for world");
+    assert_eq!(outcome.stdout.matches("] post after").count(), 1);
 }
 
 #[test]

@@ -62,6 +62,7 @@ fn report(index: usize, conclusion: Conclusion) -> StepReport {
         outputs: IndexMap::new(),
         env: Arc::default(),
         path: Arc::default(),
+        states: Arc::default(),
         posts: Vec::new(),
     }
 }

@@ -1,5 +1,6 @@
 //! What an expression sees at one moment of a job.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
@@ -7,6 +8,9 @@ use indexmap::IndexMap;
 use super::Status;
 use crate::expr::{Object, Value};
 use crate::plan::JobContexts;
+
+/// What actions have saved with `GITHUB_STATE`, by the name of the instance (see [`Frame::instance`]).
+pub type SavedStates = HashMap<String, Arc<IndexMap<String, String>>>;
 
 /// The job at one moment: everything that a step's expressions and processes can see of it. Cheap to clone.
 #[derive(Debug, Clone)]
@@ -23,6 +27,8 @@ pub struct JobView {
     pub env: Arc<IndexMap<String, String>>,
     /// What steps have written to `GITHUB_PATH`, in the order of writing; the last one is searched first.
     pub path: Arc<Vec<String>>,
+    /// What actions have saved so far.
+    pub states: Arc<SavedStates>,
     /// `defaults.run.shell` of the job, else of the workflow.
     pub default_shell: Option<String>,
     /// `defaults.run.working-directory` of the job, else of the workflow.
@@ -42,6 +48,16 @@ pub struct Frame {
     pub action: Option<Arc<ActionFrame>>,
     /// How many composite actions are around.
     pub depth: usize,
+    /// The ids of the composite steps around, each after a `/`.
+    pub scope: Arc<str>,
+}
+
+impl Frame {
+    /// The name of the action that the step of this id runs here: it is the same in all of its parts, and no other
+    /// action of the job has it.
+    pub fn instance(&self, step: &str) -> String {
+        format!("{}/{step}", self.scope)
+    }
 }
 
 /// The composite action that a step stands in.
@@ -102,6 +118,7 @@ impl JobView {
             env: Arc::default(),
             action: None,
             depth: 0,
+            scope: "".into(),
         }
     }
 

@@ -1,10 +1,11 @@
 //! Which step comes next, and what a finished step means for the rest of the job.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::contexts::{Frame, JobView};
+use super::contexts::{Frame, JobView, SavedStates};
 use super::{JobSetup, Status};
 use crate::expr::{Object, Value};
 use crate::model::{Condition, JobBody, Step};
@@ -29,17 +30,21 @@ pub struct StepPlan {
 /// The parts of a step.
 #[derive(Debug, Clone)]
 pub enum Work {
+    /// What the action of the step does before all steps.
+    Pre,
     /// What the step is written for.
     Main,
     /// The clean-up of an action that ran in it.
     Post(Arc<PostStep>),
 }
 
-/// The clean-up that an action has asked for by starting; runs when all main steps are done, last one first.
+/// The clean-up that an action has asked for by starting, in its pre or its main part; runs when all main steps are done, last one first.
 #[derive(Debug, Clone)]
 pub struct PostStep {
     /// The place of the top-level step that the action ran in.
     pub index: usize,
+    /// The name of the action, see [`Frame::instance`].
+    pub instance: String,
     /// The display name, `Post <name of the step>`.
     pub name: String,
     /// `post-if`, not wrapped.
@@ -65,6 +70,8 @@ pub struct StepReport {
     pub env: Arc<IndexMap<String, String>>,
     /// The job's path additions after it.
     pub path: Arc<Vec<String>>,
+    /// What actions have saved up to its end.
+    pub states: Arc<SavedStates>,
     /// The clean-ups that its actions have asked for, in the order in which the actions started.
     pub posts: Vec<PostStep>,
 }
@@ -82,6 +89,8 @@ pub enum Next {
 #[derive(Debug)]
 pub struct Machine {
     steps: Vec<Arc<Step>>,
+    /// The places of the steps whose actions have work to do before all steps.
+    pres: VecDeque<usize>,
     next_main: usize,
     posts: Vec<PostStep>,
     view: JobView,
@@ -102,11 +111,13 @@ impl Machine {
             status: Status::Success,
             env: Arc::new(setup.env),
             path: Arc::default(),
+            states: Arc::default(),
             default_shell: setup.defaults.shell,
             default_working_directory: setup.defaults.working_directory,
         };
         Self {
             steps,
+            pres: VecDeque::new(),
             next_main: 0,
             posts: Vec::new(),
             view,
@@ -114,10 +125,20 @@ impl Machine {
         }
     }
 
-    /// The next step, in order: main steps, then the post stack from its top.
+    /// Lets the actions of these steps do their work before all steps, in this order.
+    pub fn set_pres(&mut self, steps: impl IntoIterator<Item = usize>) {
+        self.pres = steps.into_iter().collect();
+    }
+
+    /// The next step, in order: pre work, main steps, then the post stack from its top.
     ///
     /// Every step is handed out, also in a job that has failed or was cancelled: its own condition decides.
     pub fn advance(&mut self) -> Next {
+        while let Some(index) = self.pres.pop_front() {
+            if let Some(step) = self.steps.get(index).cloned() {
+                return Next::Step(Box::new(self.plan(index, step, Work::Pre)));
+            }
+        }
         if let Some(step) = self.steps.get(self.next_main).cloned() {
             let index = self.next_main;
             self.next_main += 1;
@@ -137,10 +158,21 @@ impl Machine {
     pub fn on_step_finished(&mut self, work: &Work, report: StepReport) {
         self.view.env = report.env;
         self.view.path = report.path;
+        self.view.states = report.states;
         if report.conclusion == Conclusion::Failure && self.view.status == Status::Success {
             self.view.status = Status::Failure;
         }
-        self.posts.extend(report.posts);
+        for post in report.posts {
+            // An action that has registered itself in its pre part keeps its place in the stack.
+            match self
+                .posts
+                .iter_mut()
+                .find(|known| known.instance == post.instance)
+            {
+                Some(known) => *known = post,
+                None => self.posts.push(post),
+            }
+        }
         if let (Work::Main, Some(step)) = (work, self.steps.get(report.index)) {
             record_step(
                 Arc::make_mut(&mut self.completed),
@@ -186,7 +218,7 @@ impl Machine {
 
     fn plan(&self, index: usize, step: Arc<Step>, work: Work) -> StepPlan {
         let frame = match &work {
-            Work::Main => self.frame(),
+            Work::Pre | Work::Main => self.frame(),
             Work::Post(post) => post.frame.clone(),
         };
         StepPlan {

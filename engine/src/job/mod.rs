@@ -10,7 +10,7 @@ mod machine;
 mod outputs;
 mod setup;
 
-pub use contexts::{ActionFrame, Frame, JobView, StepIdentity};
+pub use contexts::{ActionFrame, Frame, JobView, SavedStates, StepIdentity};
 pub(crate) use machine::record_step;
 pub use machine::{Machine, Next, PostStep, StepPlan, StepReport, Work};
 pub use outputs::{JobOutputs, evaluate_outputs};

@@ -16,7 +16,7 @@ use crate::model::{Runs, Step, StringMap, UsesStep};
 use crate::plan::Conclusion;
 
 /// How many composite actions may stand inside of each other.
-const MAX_DEPTH: usize = 10;
+pub(super) const MAX_DEPTH: usize = 10;
 
 impl Session<'_> {
     /// Runs an action whose files are there.
@@ -26,27 +26,38 @@ impl Session<'_> {
         uses: &UsesStep,
         action: Arc<LoadedAction>,
     ) -> Done {
-        let inputs = match self.inputs(prepared, uses, &action).await {
-            Ok(inputs) => Arc::new(inputs),
+        let call = match self.call(prepared, uses, &action).await {
+            Ok(call) => call,
             Err(failure) => return self.refuse(&failure.0),
         };
-        self.announce(prepared, uses, &inputs);
-        let call = ActionCall {
-            action: action.clone(),
-            inputs,
-            env: Arc::new(prepared.own_env.clone()),
-            state: Arc::default(),
-            identity: prepared.identity.clone(),
-        };
+        self.announce(prepared, uses, &call.inputs);
         match &action.metadata.runs {
             // A composite holds steps that may be composites again: the recursion needs a place on the heap.
             Runs::Composite(steps) => Box::pin(self.composite(prepared, &call, steps)).await,
-            Runs::Node(node) => self.node_main(prepared, call, node).await,
+            Runs::Node(node) => self.node_part(prepared, call, node, &node.main).await,
             Runs::Docker(_) => self.refuse(&format!(
                 "The action '{}' needs a container engine, and this job runs on the host",
                 uses.uses.value
             )),
         }
+    }
+
+    /// An action with what a step gives it, and with what it has saved before.
+    pub async fn call(
+        &mut self,
+        prepared: &Prepared<'_>,
+        uses: &UsesStep,
+        action: &Arc<LoadedAction>,
+    ) -> Result<ActionCall, Failure> {
+        let inputs = self.inputs(prepared, uses, action).await?;
+        let instance = prepared.frame.instance(&prepared.identity.action);
+        Ok(ActionCall {
+            action: action.clone(),
+            inputs: Arc::new(inputs),
+            env: Arc::new(prepared.own_env.clone()),
+            state: self.view.states.get(&instance).cloned().unwrap_or_default(),
+            identity: prepared.identity.clone(),
+        })
     }
 
     /// The values of the declared inputs, and of what is given beyond them.
@@ -170,7 +181,7 @@ impl Session<'_> {
 }
 
 /// The scope of a composite action's steps: its inputs, no steps yet, and the `env` of the step that uses it.
-fn composite_frame(prepared: &Prepared<'_>, call: &ActionCall) -> Frame {
+pub(super) fn composite_frame(prepared: &Prepared<'_>, call: &ActionCall) -> Frame {
     let mut inputs = Object::new();
     for (name, value) in call.inputs.iter() {
         inputs.insert(name.as_str(), Value::from(value.as_str()));
@@ -183,10 +194,11 @@ fn composite_frame(prepared: &Prepared<'_>, call: &ActionCall) -> Frame {
         env: Arc::new(env),
         action: None,
         depth: prepared.frame.depth + 1,
+        scope: prepared.frame.instance(&prepared.identity.action).into(),
     }
 }
 
-fn worse(status: Status, conclusion: Conclusion) -> Status {
+pub(super) fn worse(status: Status, conclusion: Conclusion) -> Status {
     match (status, conclusion) {
         (Status::Success, Conclusion::Failure) => Status::Failure,
         (Status::Success, Conclusion::Cancelled) => Status::Cancelled,

@@ -21,6 +21,7 @@ pub mod ladder;
 mod log;
 mod node;
 mod output;
+mod pre;
 mod process;
 mod remote;
 mod script;
@@ -141,7 +142,7 @@ impl JobRuntime {
     }
 }
 
-/// Runs one step, or the clean-up of one, to its end. It never fails: what goes wrong is the step's outcome.
+/// Runs one step, or what its actions do before all steps or after them, to its end. It never fails: what goes wrong is the step's outcome.
 ///
 /// # Cancel safety
 /// Not cancel safe: a dropped step loses rows and leaves its processes to the sandbox. End it with `stop`.
@@ -155,6 +156,7 @@ pub async fn run_step(runtime: &JobRuntime, plan: StepPlan, stop: StopSignal) ->
     } = plan;
     let mut session = Session::open(runtime, index, &work, view, stop);
     let done = match &work {
+        Work::Pre => session.pre_step(&step, &frame).await,
         Work::Main => session.top_level_step(&step, &frame).await,
         Work::Post(post) => session.post_step(post).await,
     };

@@ -17,21 +17,25 @@ use crate::model::{NodeRuns, Runs};
 use crate::plan::Conclusion;
 
 impl Session<'_> {
-    /// Runs `main` of a JavaScript action; its clean-up is registered as soon as it starts.
-    pub async fn node_main(
+    /// Runs `pre` or `main` of a JavaScript action; its clean-up is registered as soon as one of them starts.
+    pub async fn node_part(
         &mut self,
         prepared: &Prepared<'_>,
         mut call: ActionCall,
         node: &NodeRuns,
+        script: &str,
     ) -> Done {
-        let concluded = match self.node(&call, prepared.frame, &node.main).await {
+        let concluded = match self.node(&call, prepared.frame, script).await {
             Ok(concluded) => concluded,
             Err(message) => return self.refuse(&message),
         };
+        let instance = prepared.frame.instance(&prepared.identity.action);
         Arc::make_mut(&mut call.state).extend(concluded.state);
+        Arc::make_mut(&mut self.view.states).insert(instance.clone(), call.state.clone());
         if node.post.is_some() {
             self.posts.push(PostStep {
                 index: self.index,
+                instance,
                 name: format!("Post {}", prepared.name),
                 condition: node.post_if.clone(),
                 frame: prepared.frame.clone(),

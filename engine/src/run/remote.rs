@@ -1,6 +1,6 @@
 //! The actions of other repositories: fetched, copied into the job's place, and kept until the job ends.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
@@ -9,7 +9,7 @@ use super::action::LoadedAction;
 use crate::action::{ActionAccess, ActionKey, Download, Downloads, Error};
 use crate::backend::Sandbox;
 use crate::chain::Chain;
-use crate::model::UsesStep;
+use crate::model::{ActionRef, Runs, Step, StepAction, UsesStep};
 
 /// What a job has of other repositories.
 #[derive(Debug, Default)]
@@ -104,7 +104,46 @@ impl RemoteActions {
     }
 }
 
+impl RemoteActions {
+    /// An action that is ready.
+    pub async fn ready(&self, uses: &ActionRef) -> Option<Arc<LoadedAction>> {
+        let ready = self.ready.lock().await;
+        ready.get(&ActionKey::of(uses)?).cloned()
+    }
+
+    /// The places of the steps whose actions, or actions in them, have something to do before all steps.
+    pub async fn pres(&self, steps: &[Arc<Step>]) -> Vec<usize> {
+        let ready = self.ready.lock().await;
+        let has_pre = |(index, step): (usize, &Arc<Step>)| ready.has_pre(step).then_some(index);
+        steps.iter().enumerate().filter_map(has_pre).collect()
+    }
+
+    /// Tells whether the action of a step, or an action in it, has something to do before all steps.
+    pub async fn has_pre(&self, step: &Step) -> bool {
+        self.ready.lock().await.has_pre(step)
+    }
+}
+
 impl Ready {
+    fn get(&self, key: &ActionKey) -> Option<&Arc<LoadedAction>> {
+        self.actions.get(key)?.as_ref().ok()
+    }
+
+    fn has_pre(&self, step: &Step) -> bool {
+        let mut open: Vec<ActionKey> = key_of(step).into_iter().collect();
+        let mut seen = HashSet::new();
+        while let Some(key) = open.pop() {
+            match self.get(&key).map(|action| &action.metadata.runs) {
+                Some(Runs::Node(node)) if node.pre.is_some() => return true,
+                Some(Runs::Composite(steps)) if seen.insert(key) => {
+                    open.extend(steps.iter().filter_map(|step| key_of(step)));
+                }
+                _ => {}
+            }
+        }
+        false
+    }
+
     /// Copies the tree of an action into the job's place, once for all actions in it.
     async fn place(
         &mut self,
@@ -163,6 +202,13 @@ impl Ready {
             number += 1;
         }
         free
+    }
+}
+
+fn key_of(step: &Step) -> Option<ActionKey> {
+    match &step.action {
+        StepAction::Uses(uses) => ActionKey::of(&uses.uses.value),
+        StepAction::Run(_) => None,
     }
 }
 

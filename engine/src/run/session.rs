@@ -81,6 +81,7 @@ impl<'a> Session<'a> {
             outputs: done.outputs,
             env: self.view.env,
             path: self.view.path,
+            states: self.view.states,
             posts: self.posts,
         }
     }

@@ -62,7 +62,10 @@ pub async fn set_up(request: SetUp) -> (Arc<JobRuntime>, JobPlan, Option<Machine
     complete_github(&mut plan, &layout);
     let runner = Arc::new(runner_context(&runtime, &layout, &runner_name));
     let machine = match prepare(&runtime, &plan, &layout, runner, &mut log).await {
-        Some(machine) if download_actions(&runtime, machine.steps(), &stop, &mut log).await => Some(machine),
+        Some(mut machine) if download_actions(&runtime, machine.steps(), &stop, &mut log).await => {
+            machine.set_pres(runtime.remote.pres(machine.steps()).await);
+            Some(machine)
+        }
         _ => None,
     };
     log.line(format_args!("Complete job name: {}", plan.name));

@@ -25,7 +25,7 @@ pub(super) struct Prepared<'a> {
     pub env: Object,
     pub name: String,
     /// Why the step cannot run, although its name is known.
-    failure: Option<Failure>,
+    pub failure: Option<Failure>,
 }
 
 impl Session<'_> {
@@ -88,7 +88,7 @@ impl Session<'_> {
     }
 
     /// Evaluates `env` and `name`; what fails there fails the step later, once it has been announced.
-    async fn prepare<'s>(&self, step: &'s Step, frame: &'s Frame) -> Prepared<'s> {
+    pub async fn prepare<'s>(&self, step: &'s Step, frame: &'s Frame) -> Prepared<'s> {
         let identity = identity_of(self.runtime, step);
         let evaluator = self.evaluator(frame, &identity);
         let outer = self.view.env(frame);
@@ -222,7 +222,7 @@ impl Session<'_> {
     }
 
     /// Applies `continue-on-error`, which is evaluated only if the step failed.
-    async fn tolerate(&mut self, prepared: &Prepared<'_>, mut done: Done) -> Done {
+    pub async fn tolerate(&mut self, prepared: &Prepared<'_>, mut done: Done) -> Done {
         done.conclusion = done.outcome;
         let Some(field) = prepared.step.continue_on_error.as_ref() else {
             return done;

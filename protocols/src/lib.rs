@@ -3,3 +3,4 @@
 //! This crate knows nothing of what a workflow means: a claim's payload is bytes to it.
 
 pub mod forge;
+pub mod gitea;

@@ -131,6 +131,9 @@ impl Index {
     /// The next event from `from` on: a match, or with `open` a place at which the rest of the text is the beginning
     /// of a pattern and so might become a match.
     pub fn next(&self, text: &[u8], from: usize, open: bool) -> Option<Event> {
+        if self.count == 0 {
+            return None;
+        }
         // A pattern that starts earlier would be complete by now.
         let open_from = (text.len() + 1).saturating_sub(self.longest).max(from);
         let mut at = from;

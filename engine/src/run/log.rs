@@ -64,7 +64,8 @@ impl StepLog {
         self.pending.len() >= PENDING_LIMIT
     }
 
-    /// Sends every complete line. Waits while the job's stream is full.
+    /// Sends every complete line, and of a line without an end all but its last row. Waits while the job's stream is
+    /// full.
     ///
     /// # Cancel safety
     /// Not cancel safe: rows may be lost. Never raced against anything.
@@ -74,15 +75,12 @@ impl StepLog {
         }
         self.redactor.push(&self.pending, &mut self.tail);
         self.pending.clear();
-        // Output without line ends is shown in pieces, so that it does not gather here.
-        let Some(end) = self
-            .tail
-            .rfind('\n')
-            .map(|end| end + 1)
-            .or_else(|| whole_rows(&self.tail))
-        else {
+        let end = self.tail.rfind('\n').map_or(0, |end| end + 1);
+        // Output that never ends its line must not gather here: its rows are cut where they would be cut later.
+        let end = end + full_rows(&self.tail[end..]);
+        if end == 0 {
             return;
-        };
+        }
         let rest = self.tail.split_off(end);
         let lines = std::mem::replace(&mut self.tail, rest);
         self.send_rows(&lines).await;
@@ -160,8 +158,11 @@ impl StepLog {
     }
 }
 
-/// Where the last whole row of a line ends that has no end yet; none while it is shorter than a few rows.
-fn whole_rows(line: &str) -> Option<usize> {
-    let rows = line.len() / ROW_LIMIT;
-    (rows > 4).then(|| line.floor_char_boundary(rows * ROW_LIMIT))
+/// How many bytes of a line are rows of full length that more text follows.
+fn full_rows(line: &str) -> usize {
+    let mut end = 0;
+    while line.len() - end > ROW_LIMIT {
+        end = line.floor_char_boundary(end + ROW_LIMIT);
+    }
+    end
 }

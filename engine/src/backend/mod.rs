@@ -38,10 +38,10 @@ pub trait Sandbox: Send + Sync {
     /// Looks a program up in a search path such as `/usr/bin:/bin`; a name with a slash is only checked.
     fn find_program<'a>(&'a self, name: &'a str, path: &'a str) -> BoxFuture<'a, Option<String>>;
 
-    /// Writes a whole file, readable by its owner only; creates the directories above it.
+    /// Writes a whole file below the job's directory, readable by its owner only; creates the directories above it.
     ///
     /// # Errors
-    /// [`Error::Write`], also when something other than a regular file is in the way.
+    /// [`Error::Write`], also when something other than a regular file is in the way, or a link on the way.
     ///
     /// # Cancel safety
     /// A dropped call may leave a file that is written in part.

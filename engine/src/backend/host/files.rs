@@ -7,9 +7,10 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use rustix::fs::{FileType, Mode, OFlags, fstat, open};
+use rustix::fs::{AtFlags, FileType, Mode, OFlags, fstat, open, openat, unlinkat};
 use rustix::io::Errno;
 
+use super::beneath::open_parent;
 use crate::backend::ReadError;
 
 /// Up to this size the work is done on the calling thread.
@@ -71,21 +72,8 @@ pub(super) fn read_all(file: File, size: u64, path: &str, limit: u64) -> Result<
     Ok(content)
 }
 
-/// Writes a whole file that only its owner can read; makes the directories above it.
-pub(super) fn write(path: &str, content: &[u8]) -> io::Result<()> {
-    let mut file = match create(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            if let Some(parent) = Path::new(path).parent() {
-                make_directories(parent)?;
-            }
-            create(path)?
-        }
-        result => result?,
-    };
-    file.write_all(content)
-}
-
-fn create(path: &str) -> io::Result<File> {
+/// Writes a whole file below `root` that only its owner can read; makes the directories above it.
+pub(super) fn write(root: &Path, path: &str, content: &[u8]) -> io::Result<()> {
     let flags = OFlags::WRONLY
         | OFlags::CREATE
         | OFlags::TRUNC
@@ -93,10 +81,21 @@ fn create(path: &str) -> io::Result<File> {
         | OFlags::NONBLOCK
         | OFlags::NOCTTY
         | OFlags::CLOEXEC;
-    let file: File = open(path, flags, Mode::RUSR | Mode::WUSR)?.into();
+    let (directory, name) = open_parent(root, path, true)?;
+    let mut file: File = openat(directory, name, flags, Mode::RUSR | Mode::WUSR)?.into();
     match FileType::from_raw_mode(fstat(&file)?.st_mode) {
-        FileType::RegularFile => Ok(file),
+        FileType::RegularFile => file.write_all(content),
         other => Err(io::Error::other(format!("{} is in the way", describe(other)))),
+    }
+}
+
+/// Removes a file below `root`; it is no error when there is none.
+pub(super) fn remove(root: &Path, path: &str) -> io::Result<()> {
+    let removed = open_parent(root, path, false)
+        .and_then(|(directory, name)| Ok(unlinkat(directory, name, AtFlags::empty())?));
+    match removed {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
     }
 }
 

@@ -4,6 +4,7 @@
 //! a hostile job, which has the rights of the runner's user.
 
 mod adopt;
+mod beneath;
 mod claim;
 mod copy;
 mod create;
@@ -206,10 +207,10 @@ impl Sandbox for HostSandbox {
     fn write_file<'a>(&'a self, path: &'a str, content: &'a [u8]) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
             let result = if content.len() as u64 <= files::SMALL {
-                files::write(path, content)
+                files::write(&self.root, path, content)
             } else {
-                let (path, content) = (path.to_owned(), content.to_owned());
-                blocking(move || files::write(&path, &content)).await
+                let (root, path, content) = (self.root.clone(), path.to_owned(), content.to_owned());
+                blocking(move || files::write(&root, &path, &content)).await
             };
             result.map_err(|source| Error::Write {
                 path: path.to_owned(),
@@ -244,13 +245,10 @@ impl Sandbox for HostSandbox {
 
     fn remove_file<'a>(&'a self, path: &'a str) -> BoxFuture<'a, Result<(), Error>> {
         Box::pin(async move {
-            match std::fs::remove_file(path) {
-                Err(source) if source.kind() != std::io::ErrorKind::NotFound => Err(Error::RemoveFile {
-                    path: path.to_owned(),
-                    source,
-                }),
-                _ => Ok(()),
-            }
+            files::remove(&self.root, path).map_err(|source| Error::RemoveFile {
+                path: path.to_owned(),
+                source,
+            })
         })
     }
 

@@ -93,6 +93,32 @@ async fn a_file_is_written_for_its_owner_and_never_through_what_is_in_the_way() 
 }
 
 #[tokio::test]
+async fn nothing_is_written_or_removed_through_a_link_on_the_way() {
+    let fixture = fixture().await;
+    let outside = fixture.directory.path().join("outside");
+    fs::create_dir(&outside).unwrap();
+    fs::write(outside.join("kept"), "kept").unwrap();
+    fixture.run(&format!("ln -s '{}' way", outside.display())).await;
+    for name in ["way/kept", "way/new", "way/new/new"] {
+        let path = fixture.path(name);
+        let error = fixture.sandbox.write_file(&path, b"x").await.unwrap_err();
+        let reason = "the directory 'way' of the job was replaced by something else";
+        assert_eq!(
+            crate::chain::Chain(&error).to_string(),
+            format!("write '{path}': {reason}")
+        );
+        assert!(fixture.sandbox.remove_file(&path).await.is_err());
+    }
+    let kept = outside.join("kept").to_string_lossy().into_owned();
+    assert!(
+        fixture.sandbox.write_file(&kept, b"x").await.is_err(),
+        "outside of the job"
+    );
+    assert_eq!(fs::read(&kept).unwrap(), b"kept");
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 1);
+}
+
+#[tokio::test]
 async fn removing_a_file_removes_a_link_and_not_its_target() {
     let fixture = fixture().await;
     fixture.run("echo x > target; ln -s target link; mkdir dir").await;

@@ -18,6 +18,9 @@ pub enum ConfigError {
     /// The file is not JSON.
     #[error("the problem matcher file is not valid JSON: {0}")]
     Json(String),
+    /// The file holds something else than an object.
+    #[error("the problem matcher file does not hold a JSON object")]
+    NotAnObject,
     /// A value has the wrong type.
     #[error("the property '{property}' of a problem matcher must be {expected}")]
     Type {
@@ -126,6 +129,7 @@ pub(super) fn owners(json: &str) -> Result<Vec<String>, ConfigError> {
 
 fn entries(json: &str) -> Result<Vec<Value>, ConfigError> {
     let mut root: Value = serde_json::from_str(json).map_err(|error| ConfigError::Json(error.to_string()))?;
+    let root = root.as_object_mut().ok_or(ConfigError::NotAnObject)?;
     match root.get_mut("problemMatcher").map(Value::take) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(list)) if list.len() <= super::ACTIVE_LIMIT => Ok(list),

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test program uses a part of this")]
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by a panic")]
 
-use std::ffi::OsStr;
+use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{Read, Write};
 use std::path::{Path, PathBuf};
@@ -19,6 +19,8 @@ pub struct Project {
     root: TempDir,
     /// The project's directory.
     pub directory: PathBuf,
+    /// The search path of the binary.
+    path: OsString,
 }
 
 /// What a run of the binary left.
@@ -47,7 +49,24 @@ impl Project {
             root.path().join("jobs").display()
         );
         fs::write(root.path().join("config.yaml"), config).expect("a file");
-        Self { root, directory }
+        Self {
+            root,
+            directory,
+            path: std::env::var_os("PATH").expect("PATH"),
+        }
+    }
+
+    /// Lets the binary find nothing but these programs of this machine.
+    pub fn with_programs_only(mut self, programs: &[&str]) -> Self {
+        let bin = self.root.path().join("bin");
+        fs::create_dir_all(&bin).expect("a directory");
+        for program in programs {
+            let found = std::env::split_paths(&self.path).map(|directory| directory.join(program));
+            let found = found.into_iter().find(|path| path.exists()).expect(program);
+            std::os::unix::fs::symlink(found, bin.join(program)).expect("a link");
+        }
+        self.path = bin.into_os_string();
+        self
     }
 
     /// A project with one workflow, `.github/workflows/t.yml`.
@@ -88,7 +107,7 @@ impl Project {
             .args(args)
             .current_dir(&self.directory)
             .env_clear()
-            .env("PATH", std::env::var_os("PATH").expect("PATH"))
+            .env("PATH", &self.path)
             .env("HOME", self.root.path().join("home"))
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
@@ -238,6 +257,21 @@ impl Running {
         }
     }
 
+    /// Waits for the end as [`Running::finish`] does; counts a byte in stdout and keeps only the end of it.
+    #[track_caller]
+    pub fn finish_counting(mut self, byte: u8, limit: Duration) -> (usize, Outcome) {
+        const KEPT: usize = 64 << 10;
+        let mut count = 0;
+        while let Ok(chunk) = self.chunks.recv_timeout(limit) {
+            if let Chunk::Stdout(bytes) = &chunk {
+                count += bytes.split(|other| *other == byte).count() - 1;
+            }
+            self.keep(chunk);
+            self.stdout.drain(..self.stdout.len().saturating_sub(KEPT));
+        }
+        (count, self.finish(limit))
+    }
+
     fn keep(&mut self, chunk: Chunk) {
         match chunk {
             Chunk::Stdout(bytes) => self.stdout.extend(bytes),
@@ -261,16 +295,20 @@ fn forward(mut from: impl Read + Send + 'static, to: SyncSender<Chunk>, kind: fn
     });
 }
 
-/// The processes whose environment or command line names a path.
+/// The processes whose environment or command line names a path, or that stand below it.
 fn processes_that_mention(path: &Path) -> Vec<String> {
-    let needle = path.to_string_lossy().into_owned().into_bytes();
-    let mentions = |file: PathBuf| {
-        fs::read(file).is_ok_and(|bytes| bytes.windows(needle.len()).any(|window| window == needle))
+    let needle = path.as_os_str().as_encoded_bytes();
+    let mentions = |bytes: &[u8]| bytes.windows(needle.len()).any(|window| window == needle);
+    let named = |process: &Path| {
+        let files = ["environ", "cmdline"].map(|file| fs::read(process.join(file)).unwrap_or_default());
+        let directory = fs::read_link(process.join("cwd")).unwrap_or_default();
+        files.iter().any(|bytes| mentions(bytes)) || mentions(directory.as_os_str().as_encoded_bytes())
     };
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-    let named = entries.filter(|entry| mentions(entry.path().join("environ")));
-    named
-        .map(|entry| fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default())
+    entries
+        .map(|entry| entry.path())
+        .filter(|process| named(process))
+        .map(|process| fs::read_to_string(process.join("cmdline")).unwrap_or_default())
         .collect()
 }
 

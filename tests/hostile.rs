@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use harness::{Outcome, Project};
 use rustix::process::Signal;
+use serde_json::Value;
 
 const SOON: Duration = Duration::from_secs(30);
 
@@ -343,6 +344,24 @@ fn problem_matchers_mark_lines() {
     assert_row(&outcome, "##[error]src/a.c:3:7: error: it broke");
     assert_row(&outcome, "##[warning]src/b.c:4:1: warning: it may break");
     assert_row(&outcome, "src/c.c:5:1: error: unmarked");
+    let json = project.exec(&["--json"]);
+    let lines = json
+        .stdout
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
+    let notes: Vec<Value> = lines
+        .filter(|line: &Value| line["event"] == "annotation")
+        .map(|line| line["annotation"].clone())
+        .collect();
+    assert_eq!(notes.len(), 2, "{notes:?}");
+    let first = &notes[0];
+    let place = (&first["file"], &first["line"], &first["column"]);
+    assert_eq!(place, (&"src/a.c".into(), &3.into(), &7.into()), "{first}");
+    assert_eq!(
+        (&first["level"], &first["message"]),
+        (&"error".into(), &"it broke".into()),
+        "{first}"
+    );
     project.assert_nothing_left();
 }
 

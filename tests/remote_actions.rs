@@ -247,6 +247,68 @@ runs: {using: node20, main: main.js}
 }
 
 #[test]
+fn reusable_workflows_of_other_repositories_run() {
+    let server = server();
+    let called = "
+on:
+  workflow_call:
+    inputs: {who: {type: string}}
+    outputs: {said: {value: '${{ jobs.inner.outputs.said }}'}}
+jobs:
+  inner:
+    runs-on: x
+    outputs: {said: '${{ steps.node.outputs.said }}'}
+    steps:
+      - uses: acme/node@v1
+        id: node
+        with: {who: '${{ inputs.who }}'}
+  deeper:
+    uses: ./.github/workflows/deeper.yml
+";
+    let deeper = "on: workflow_call\njobs: {x: {runs-on: x, steps: [{run: echo deeper}]}}\n";
+    let broken = "on: workflow_call\njobs: {x: {runs-on: x, stepz: []}}\n";
+    server.repository("acme/flows").commit(
+        "main",
+        &[
+            ("100644", ".github/workflows/called.yml", called),
+            ("100644", ".github/workflows/deeper.yml", deeper),
+            ("100644", ".github/workflows/broken.yml", broken),
+        ],
+    );
+    let call = |file: &str| {
+        Project::with_workflow(&format!(
+            "on: push\njobs:\n  a:\n    uses: acme/flows/.github/workflows/{file}\n    with: {{who: caller}}\n  b:\n    \
+             needs: a\n    runs-on: x\n    steps: [{{run: 'echo \"got ${{{{ needs.a.outputs.said }}}}\"'}}]\n"
+        ))
+    };
+    let outcome = exec(&call("called.yml@main"), &server, &[]);
+    outcome
+        .assert_code(0)
+        .assert_contains("main for caller")
+        .assert_contains("] deeper")
+        .assert_contains("got hello caller");
+    let url = server.url();
+    for (file, expected) in [
+        (
+            "none.yml@main",
+            format!("cannot be used: workflow was not found: {url}/acme/flows at "),
+        ),
+        (
+            "called.yml@v9",
+            format!("cannot be used: unable to find version `v9`: {url}/acme/flows has no such"),
+        ),
+        (
+            "broken.yml@main",
+            "acme/flows/.github/workflows/broken.yml@main (Line: 2, Col: 24): Unexpected value 'stepz'"
+                .to_owned(),
+        ),
+    ] {
+        let outcome = exec(&call(file), &server, &[]);
+        outcome.assert_code(1).assert_contains(&expected);
+    }
+}
+
+#[test]
 fn a_wrong_server_is_a_usage_error() {
     let project = project("      - run: echo\n");
     let outcome = project.exec(&["--default-actions-url", "code.example"]);

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use std::path::{Component, Path, PathBuf};
 use std::sync::Arc;
 
-use gantry_actors::engine::model::{Diagnostic, Workflow, WorkflowRef};
+use gantry_actors::engine::model::{Diagnostic, Position, Workflow, WorkflowRef};
 use gantry_actors::engine::plan::graph::{Library, called_workflows};
 
 use super::files;
@@ -18,6 +18,27 @@ const MAX_CALLED: usize = 50;
 pub struct Sources {
     directory: PathBuf,
     texts: HashMap<String, Arc<str>>,
+    fetch: Option<Box<Fetch>>,
+}
+
+/// Gets the text of a workflow of another repository, or the reason why it cannot be had.
+pub type Fetch = dyn Fn(&WorkflowRef) -> Result<String, String>;
+
+/// A place where a reusable workflow is called.
+struct Call {
+    reference: WorkflowRef,
+    file: Arc<str>,
+    position: Position,
+}
+
+fn calls(workflow: &Workflow, origin: Option<&WorkflowRef>) -> Vec<Call> {
+    let called = called_workflows(workflow, origin).into_iter();
+    let call = |(reference, position)| Call {
+        reference,
+        file: Arc::clone(&workflow.file),
+        position,
+    };
+    called.map(call).collect()
 }
 
 impl Sources {
@@ -26,7 +47,13 @@ impl Sources {
         Self {
             directory: directory.to_owned(),
             texts: HashMap::new(),
+            fetch: None,
         }
+    }
+
+    /// Lets workflows of other repositories be fetched.
+    pub fn fetch_with(&mut self, fetch: Box<Fetch>) {
+        self.fetch = Some(fetch);
     }
 
     /// Reads a file; yields its name and its text.
@@ -59,37 +86,64 @@ impl Sources {
         Workflow::parse(&name, &text)
     }
 
-    /// Reads the local workflows of the repository at `root` that `workflow` calls, and those that they call.
+    /// Reads the workflows that `workflow` calls, and those that they call: local ones from the repository at `root`,
+    /// others if there is a way to fetch them.
     ///
-    /// What cannot be had is left out: the check of the run names the place of the call.
+    /// A local one that is not there is left out: the check of the run names the place of the call.
     ///
     /// # Errors
-    /// All mistakes of the workflows that could be found.
+    /// All mistakes of the workflows that could be found, and each that could not be fetched.
     pub fn called(&mut self, root: &Path, workflow: &Workflow) -> Result<Library, Vec<Diagnostic>> {
         let mut library = Library::default();
         let mut mistakes = Vec::new();
-        let mut open = called_workflows(workflow, None);
+        let mut open = calls(workflow, None);
         let mut seen = Vec::new();
-        while let Some((reference, _)) = open.pop() {
-            if seen.contains(&reference) || seen.len() >= MAX_CALLED {
+        while let Some(call) = open.pop() {
+            if seen.contains(&call.reference) || seen.len() >= MAX_CALLED {
                 continue;
             }
-            if let Some(path) = local_file(root, &reference) {
-                match self.workflow(&path) {
-                    Ok(workflow) => {
-                        open.extend(called_workflows(&workflow, Some(&reference)));
-                        library.insert(reference.clone(), Arc::new(workflow));
-                    }
-                    Err(found) => mistakes.extend(found),
+            match self.callee(root, &call) {
+                Some(Ok(workflow)) => {
+                    open.extend(calls(&workflow, Some(&call.reference)));
+                    library.insert(call.reference.clone(), Arc::new(workflow));
                 }
+                Some(Err(found)) => mistakes.extend(found),
+                None => {}
             }
-            seen.push(reference);
+            seen.push(call.reference);
         }
         if mistakes.is_empty() {
             Ok(library)
         } else {
             Err(mistakes)
         }
+    }
+
+    fn callee(&mut self, root: &Path, call: &Call) -> Option<Result<Workflow, Vec<Diagnostic>>> {
+        if let Some(path) = local_file(root, &call.reference) {
+            return Some(self.workflow(&path));
+        }
+        if matches!(call.reference, WorkflowRef::Local(_)) {
+            return None;
+        }
+        let text = match self.fetch.as_ref()?(&call.reference) {
+            Ok(text) => text,
+            Err(reason) => {
+                return Some(Err(vec![Diagnostic {
+                    file: Arc::clone(&call.file),
+                    position: Some(call.position),
+                    reached: None,
+                    message: format!(
+                        "the reusable workflow '{}' cannot be used: {reason}",
+                        call.reference
+                    ),
+                }]));
+            }
+        };
+        let name = call.reference.to_string();
+        let workflow = Workflow::parse(&name, &text);
+        self.texts.insert(name, text.into());
+        Some(workflow)
     }
 
     /// Writes a mistake with the line that it is in.

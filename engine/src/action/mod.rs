@@ -28,7 +28,6 @@ pub use error::{Error, Refusal};
 pub use prefetch::{ActionKey, Download, Downloads, remote_uses};
 pub use reference::{Remote, Sources};
 pub use store::{Fetched, Store, StoreOptions};
-pub use workflow::WorkflowError;
 
 /// All that it takes to get an action: where it is kept, where it comes from, and what opens the doors there.
 #[derive(Clone)]

@@ -4,74 +4,37 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Component, Path, PathBuf};
 
+use super::ActionAccess;
 use super::error::Error;
-use super::reference::Sources;
-use super::store::Store;
-use crate::model::{Diagnostic, Workflow, WorkflowRef};
 
 /// The longest workflow file in bytes.
 const LIMIT: u64 = 1024 * 1024;
 
-/// Why a called workflow cannot be had.
-#[derive(Debug, thiserror::Error)]
-pub enum WorkflowError {
-    /// It could not be fetched, or there is no such file.
-    #[error(transparent)]
-    Fetch(#[from] Error),
-    /// It has mistakes.
-    #[error("the called workflow has mistakes")]
-    Invalid(Vec<Diagnostic>),
-}
-
-impl Store {
-    /// Gets a reusable workflow of another repository: its name for messages, and its text.
+impl ActionAccess {
+    /// Gets a reusable workflow of another repository: the commit that it is of, and its text.
     ///
     /// # Errors
-    /// [`Error`]; also for a local reference, whose file is not in the store.
+    /// [`Error`]
     ///
     /// # Cancel safety
-    /// As [`Store::fetch`].
-    pub async fn workflow_text(
+    /// As [`Store::fetch`](super::Store::fetch).
+    pub async fn workflow(
         &self,
-        sources: &Sources,
-        reference: &WorkflowRef,
+        repository: &str,
+        path: &str,
+        git_ref: &str,
     ) -> Result<(String, String), Error> {
-        let WorkflowRef::Remote {
-            repository,
-            path,
-            git_ref,
-        } = reference
-        else {
-            return Err(Error::Repository {
-                repository: reference.to_string(),
-            });
-        };
         let relative = inside(path)?;
-        let fetched = self.fetch(&sources.remote(repository)?, git_ref).await?;
+        let remote = self.sources.remote(repository)?;
+        let fetched = self.store.fetch(&remote, git_ref).await?;
         let file = fetched.directory.join(relative);
         let text = read(&file, LIMIT).map_err(Error::store(&file))?;
         let text = text.ok_or_else(|| Error::NoWorkflow {
             url: fetched.url.clone(),
             commit: fetched.commit.clone(),
-            path: path.clone(),
+            path: path.to_owned(),
         })?;
-        Ok((reference.to_string(), text))
-    }
-
-    /// Gets and reads a reusable workflow of another repository.
-    ///
-    /// # Errors
-    /// [`WorkflowError`]
-    ///
-    /// # Cancel safety
-    /// As [`Store::fetch`].
-    pub async fn workflow(
-        &self,
-        sources: &Sources,
-        reference: &WorkflowRef,
-    ) -> Result<Workflow, WorkflowError> {
-        let (name, text) = self.workflow_text(sources, reference).await?;
-        Workflow::parse(&name, &text).map_err(WorkflowError::Invalid)
+        Ok((fetched.commit.clone(), text))
     }
 }
 

@@ -1,10 +1,17 @@
 //! Where actions of other repositories come from and where they are kept.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
+
 use anyhow::anyhow;
 use gantry_actors::engine::action::{ActionAccess, Sources, Store, StoreOptions};
+use gantry_actors::engine::model::WorkflowRef;
+use gantry_actors::runtime;
 
 use super::super::ExecFlags;
 use super::super::exit::{Result, usage};
+use super::super::sources::Fetch;
+use super::given::Values;
 use super::host;
 use crate::config::Config;
 
@@ -39,6 +46,37 @@ pub fn access(flags: &ExecFlags, config: &Config) -> Result<ActionAccess> {
         store,
         sources,
         token_server: server(&flags.default_actions_url),
+    })
+}
+
+/// Gets reusable workflows through the store.
+pub fn workflows(access: ActionAccess, secrets: &Values) -> Box<Fetch> {
+    let token = ["GITHUB_TOKEN", "GITEA_TOKEN"]
+        .into_iter()
+        .find_map(|name| Some((name, secrets.get(name)?)));
+    let access = match token {
+        Some((name, token)) => access.with_job_token(&format!("secret {name}"), token),
+        None => access,
+    };
+    // All files of a called repository are of one commit, also if its branch moves meanwhile.
+    let pinned: RefCell<HashMap<(String, String), String>> = RefCell::default();
+    Box::new(move |reference| {
+        let WorkflowRef::Remote {
+            repository,
+            path,
+            git_ref,
+        } = reference
+        else {
+            return Err("it is not in another repository".to_owned());
+        };
+        let place = (repository.clone(), git_ref.clone());
+        let known = pinned.borrow().get(&place).cloned();
+        let git_ref = known.as_deref().unwrap_or(git_ref);
+        let fetch = access.workflow(repository, path, git_ref);
+        let fetched = runtime::block_on(fetch).map_err(|error| error.to_string())?;
+        let (commit, text) = fetched.map_err(|error| error.to_string())?;
+        pinned.borrow_mut().insert(place, commit);
+        Ok(text)
     })
 }
 

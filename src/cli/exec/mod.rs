@@ -66,6 +66,7 @@ pub fn run(flags: &ExecFlags, config: &Config) -> Result {
             broken: 0,
         }
     };
+    sources.fetch_with(actions::workflows(access.clone(), &given.secrets));
     let planner = runs::Planner {
         directory: &directory,
         repository: &repository,

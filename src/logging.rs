@@ -5,14 +5,15 @@ use std::io::{self, IsTerminal};
 use tracing_subscriber::EnvFilter;
 
 use crate::config::Level;
+use crate::render::Screen;
 
 /// The variable that overrides `log.level`; a level, or a filter such as `info,gantry_engine=trace`.
 const VARIABLE: &str = "GANTRY_LOG";
 
-/// Sends tracing events of `level` and above to stderr.
+/// Sends tracing events of `level` and above to stderr, beside what is live on the screen.
 ///
 /// A filter in `GANTRY_LOG` wins; one that cannot be read is reported and ignored.
-pub fn start(level: Level) {
+pub fn start(level: Level, screen: Screen) {
     let wanted = std::env::var(VARIABLE).ok().filter(|text| !text.is_empty());
     let parsed = wanted.as_deref().map(EnvFilter::try_new);
     let (filter, problem) = match parsed {
@@ -22,7 +23,7 @@ pub fn start(level: Level) {
     };
     let subscriber = tracing_subscriber::fmt()
         .with_env_filter(filter)
-        .with_writer(io::stderr)
+        .with_writer(screen)
         .with_ansi(io::stderr().is_terminal())
         .with_target(false)
         .compact();

@@ -3,6 +3,7 @@
 mod cli;
 mod config;
 mod dotenv;
+mod echo;
 mod logging;
 mod render;
 mod signals;

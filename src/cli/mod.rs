@@ -13,6 +13,7 @@ use clap::{Args, Parser, Subcommand};
 
 pub use exit::Exit;
 
+use crate::render::Screen;
 use crate::{config, logging};
 
 /// An Actions runner: runs GitHub-Actions-style workflows.
@@ -84,6 +85,9 @@ struct ExecFlags {
     /// Print one event per line as JSON
     #[arg(long)]
     json: bool,
+    /// Print every row with its job in front, also on a terminal
+    #[arg(long)]
+    plain: bool,
     /// Do not look for workflows in subdirectories
     #[arg(long)]
     no_recurse: bool,
@@ -141,12 +145,13 @@ fn run(cli: Cli) -> exit::Result {
     {
         config.values.log.level = config.values.log.level.max(config::Level::Debug);
     }
-    logging::start(config.values.log.level);
+    let screen = Screen::default();
+    logging::start(config.values.log.level, screen.clone());
     for warning in &config.warnings {
         tracing::warn!("{warning}");
     }
     match cli.command {
-        Command::Exec(flags) => exec::run(&flags, &config.values),
+        Command::Exec(flags) => exec::run(&flags, &config.values, &screen),
         Command::Validate(flags) => validate::run(&flags),
     }
 }

@@ -3,7 +3,8 @@
 use std::io::{self, BufRead, IsTerminal, Write};
 
 use anyhow::Context;
-use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
+
+use crate::echo::{Quiet, Typed};
 
 /// Asks for a secret; `None` if stdin is not a terminal.
 ///
@@ -20,7 +21,7 @@ pub fn secret(name: &str) -> anyhow::Result<Option<String>> {
         .context("cannot ask")?;
     let mut line = String::new();
     {
-        let _quiet = Quiet::start()?;
+        let _quiet = Quiet::start(io::stdin(), Typed::Dropped).context("cannot turn the echo off")?;
         stdin
             .lock()
             .read_line(&mut line)
@@ -28,28 +29,4 @@ pub fn secret(name: &str) -> anyhow::Result<Option<String>> {
     }
     writeln!(stderr).context("cannot write to the terminal")?;
     Ok(Some(line.trim_end_matches(['\r', '\n']).to_owned()))
-}
-
-/// The terminal does not echo while this lives.
-struct Quiet {
-    before: Termios,
-}
-
-impl Quiet {
-    fn start() -> anyhow::Result<Self> {
-        let stdin = io::stdin();
-        let before = tcgetattr(&stdin).context("cannot read the terminal's mode")?;
-        let mut mode = before.clone();
-        mode.local_modes.remove(LocalModes::ECHO);
-        tcsetattr(&stdin, OptionalActions::Flush, &mode).context("cannot set the terminal's mode")?;
-        Ok(Self { before })
-    }
-}
-
-impl Drop for Quiet {
-    fn drop(&mut self) {
-        if tcsetattr(io::stdin(), OptionalActions::Flush, &self.before).is_err() {
-            tracing::warn!("the terminal's echo could not be restored");
-        }
-    }
 }

@@ -181,84 +181,17 @@ impl<W: Write> Json<W> {
 impl<W: Write + Send> Renderer for Json<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match event {
-            Event::RunStarted { run, time } => self.line(*time, &Line::of_run("run_started", run)),
-            Event::JobStarted { job, time } => self.line(*time, &Line::of_job("job_started", job)),
-            Event::JobSkipped {
-                job,
-                conclusion,
-                reason,
-                time,
-            } => {
-                let line = Line::of_job("job_skipped", job).ended(*conclusion);
-                self.line(
-                    *time,
-                    &Line {
-                        reason: Some(reason),
-                        ..line
-                    },
-                )
-            }
-            Event::StepStarted {
-                job,
-                index,
-                name,
-                time,
-            } => self.line(*time, &Line::of_step("step_started", job, *index, name)),
             Event::Rows { job, batch } => self.rows(job, batch),
-            Event::Annotation {
-                job,
-                annotation,
-                time,
-            } => {
-                let line = Line {
-                    step: annotation.step,
-                    annotation: Some(Note::of(annotation)),
-                    ..Line::of_job("annotation", job)
-                };
-                self.line(*time, &line)
-            }
-            Event::Summary { job, summary, time } => {
-                let line = Line {
-                    step: summary.step,
-                    summary: Some(&summary.text),
-                    ..Line::of_job("summary", job)
-                };
-                self.line(*time, &line)
-            }
-            Event::StepFinished {
-                job,
-                index,
-                name,
-                outcome,
-                conclusion,
-                duration,
-                time,
-            } => {
-                let line = Line::of_step("step_finished", job, *index, name);
-                let line = Line {
-                    outcome: Some(outcome.as_str()),
-                    ..line
-                };
-                self.line(*time, &line.ended(*conclusion).after(*duration))
-            }
-            Event::JobFinished {
-                job,
-                conclusion,
-                tolerated,
-                duration,
-                time,
-            } => {
-                let line = Line {
-                    tolerated: tolerated.then_some(true),
-                    ..Line::of_job("job_finished", job)
-                };
-                self.line(*time, &line.ended(*conclusion).after(*duration))
-            }
+            Event::RunStarted { run, time } => self.line(*time, &Line::of_run("run_started", run)),
             Event::RunFinished {
                 run,
                 conclusion,
                 time,
             } => self.line(*time, &Line::of_run("run_finished", run).ended(*conclusion)),
+            Event::JobStarted { .. } | Event::JobSkipped { .. } | Event::JobFinished { .. } => {
+                of_job_event(event).map_or(Ok(()), |(time, line)| self.line(time, &line))
+            }
+            _ => of_step_event(event).map_or(Ok(()), |(time, line)| self.line(time, &line)),
         }
     }
 
@@ -270,5 +203,86 @@ impl<W: Write + Send> Renderer for Json<W> {
 
     fn finish(&mut self) -> io::Result<()> {
         self.flush()
+    }
+}
+
+/// The line of an event of a whole job.
+fn of_job_event(event: &Event) -> Option<(SystemTime, Line<'_>)> {
+    match event {
+        Event::JobStarted { job, time } => Some((*time, Line::of_job("job_started", job))),
+        Event::JobSkipped {
+            job,
+            conclusion,
+            reason,
+            time,
+        } => {
+            let line = Line {
+                reason: Some(reason),
+                ..Line::of_job("job_skipped", job)
+            };
+            Some((*time, line.ended(*conclusion)))
+        }
+        Event::JobFinished {
+            job,
+            conclusion,
+            tolerated,
+            duration,
+            time,
+        } => {
+            let line = Line {
+                tolerated: tolerated.then_some(true),
+                ..Line::of_job("job_finished", job)
+            };
+            Some((*time, line.ended(*conclusion).after(*duration)))
+        }
+        _ => None,
+    }
+}
+
+/// The line of an event within a job, unless it is about rows.
+fn of_step_event(event: &Event) -> Option<(SystemTime, Line<'_>)> {
+    match event {
+        Event::StepStarted {
+            job,
+            index,
+            name,
+            time,
+        } => Some((*time, Line::of_step("step_started", job, *index, name))),
+        Event::StepFinished {
+            job,
+            index,
+            name,
+            outcome,
+            conclusion,
+            duration,
+            time,
+        } => {
+            let line = Line {
+                outcome: Some(outcome.as_str()),
+                ..Line::of_step("step_finished", job, *index, name)
+            };
+            Some((*time, line.ended(*conclusion).after(*duration)))
+        }
+        Event::Annotation {
+            job,
+            annotation,
+            time,
+        } => {
+            let line = Line {
+                step: annotation.step,
+                annotation: Some(Note::of(annotation)),
+                ..Line::of_job("annotation", job)
+            };
+            Some((*time, line))
+        }
+        Event::Summary { job, summary, time } => {
+            let line = Line {
+                step: summary.step,
+                summary: Some(&summary.text),
+                ..Line::of_job("summary", job)
+            };
+            Some((*time, line))
+        }
+        _ => None,
     }
 }

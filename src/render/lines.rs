@@ -11,6 +11,7 @@ use gantry_actors::protocols::forge::LogBatch;
 
 use super::closing::Closing;
 use super::diagnostic::printable;
+use super::paint::{BOLD, colour_of, push_coloured, push_row};
 use super::terminal::Style;
 use super::{BUFFER, Renderer, time};
 
@@ -33,8 +34,6 @@ type Prefixes = HashMap<JobKey, Vec<u8>>;
 
 /// The colours of prefixes, by the order in which the jobs start.
 const PREFIX_COLOURS: [&str; 6] = ["36", "35", "34", "33", "32", "96"];
-
-const BOLD: &str = "1";
 
 impl<W: Write> Lines<W> {
     /// Writes to `out`, which needs no buffer of its own.
@@ -174,50 +173,4 @@ fn prefix<'a>(prefixes: &'a mut Prefixes, style: Style, job: &JobRef) -> &'a [u8
         push_coloured(&mut text, style.colour, colour, &name);
         text
     })
-}
-
-fn push_coloured(out: &mut Vec<u8>, colour: bool, code: &str, text: &str) {
-    if colour {
-        out.extend([b"\x1b[", code.as_bytes(), b"m", text.as_bytes(), b"\x1b[0m"].concat());
-    } else {
-        out.extend_from_slice(text.as_bytes());
-    }
-}
-
-fn colour_of(conclusion: Conclusion) -> &'static str {
-    match conclusion {
-        Conclusion::Success => "32",
-        Conclusion::Failure => "31",
-        Conclusion::Cancelled => "33",
-        Conclusion::Skipped => "90",
-    }
-}
-
-/// The markers that the log of a job has at the start of a row: colour, and what a person reads instead.
-const MARKERS: [(&str, &str, &str); 7] = [
-    ("##[error]", "31", "error: "),
-    ("##[warning]", "33", "warning: "),
-    ("##[notice]", "36", "notice: "),
-    ("##[debug]", "90", "debug: "),
-    ("##[command]", "34", ""),
-    ("##[group]", BOLD, "▾ "),
-    ("##[endgroup]", "90", "▴"),
-];
-
-/// Appends a row of a job; markers stay as they are where there are no colours, so that programs find them.
-fn push_row(out: &mut Vec<u8>, row: &str, style: Style) {
-    if style.colour
-        && row.starts_with("##[")
-        && let Some((marker, code, label)) = MARKERS.iter().find(|(marker, ..)| row.starts_with(marker))
-    {
-        out.extend([b"\x1b[", code.as_bytes(), b"m", label.as_bytes()].concat());
-        Style {
-            colour: false,
-            ..style
-        }
-        .push(out, &row[marker.len()..]);
-        out.extend_from_slice(b"\x1b[0m");
-    } else {
-        style.push(out, row);
-    }
 }

@@ -1,20 +1,26 @@
-//! What a person or a program sees of a local run: prefixed lines or JSON, and a summary at the end.
+//! What a person or a program sees of a local run: a live tree, prefixed lines or JSON, and a summary at the end.
 
 mod closing;
 pub mod diagnostic;
 mod json;
 mod lines;
+mod paint;
+mod screen;
 pub mod table;
 mod terminal;
 #[cfg(test)]
 mod tests;
 mod time;
+mod tree;
 
 pub use json::Json;
 pub use lines::Lines;
-pub use terminal::Style;
+pub use screen::Screen;
+pub use terminal::{Style, can_redraw};
+pub use tree::Tree;
 
 use std::io;
+use std::time::Duration;
 
 use gantry_actors::local::Event;
 
@@ -34,6 +40,19 @@ pub trait Renderer: Send {
     /// # Errors
     /// The output cannot be written to.
     fn flush(&mut self) -> io::Result<()>;
+
+    /// How often [`Renderer::tick`] is wanted; `None`: never, because only events change what is seen.
+    fn pulse(&self) -> Option<Duration> {
+        None
+    }
+
+    /// Shows that time has passed.
+    ///
+    /// # Errors
+    /// The output cannot be written to.
+    fn tick(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Ends the output with what is left to say.
     ///

@@ -30,6 +30,12 @@ impl Style {
     }
 }
 
+/// Tells whether an output is a terminal on which lines can be replaced.
+pub fn can_redraw(output: &impl IsTerminal) -> bool {
+    let kind = env::var_os("TERM");
+    output.is_terminal() && kind.is_some_and(|kind| !kind.is_empty() && kind != "dumb")
+}
+
 impl Style {
     /// Appends a row of a job to `out`.
     ///

@@ -94,27 +94,35 @@ impl Project {
     }
 
     /// Starts the binary in the project's directory, with the project's configuration unless the arguments name one.
-    #[expect(clippy::disallowed_methods, reason = "the program under test")]
     pub fn start(&self, args: &[&str]) -> Running {
+        let child = self
+            .command(args)
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped())
+            .spawn()
+            .expect("the binary starts");
+        Running::watch(child)
+    }
+
+    /// The binary as [`Project::start`] starts it, with stdout and stderr of the caller's choice.
+    #[expect(clippy::disallowed_methods, reason = "the program under test")]
+    pub fn command(&self, args: &[&str]) -> Command {
         let config = self.root.path().join("config.yaml");
         let default: &[&OsStr] = if args.contains(&"-c") {
             &[]
         } else {
             &["--config".as_ref(), config.as_os_str()]
         };
-        let child = Command::new(env!("CARGO_BIN_EXE_gantry"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gantry"));
+        command
             .args(default)
             .args(args)
             .current_dir(&self.directory)
             .env_clear()
             .env("PATH", &self.path)
             .env("HOME", self.root.path().join("home"))
-            .stdin(Stdio::null())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped())
-            .spawn()
-            .expect("the binary starts");
-        Running::watch(child)
+            .stdin(Stdio::null());
+        command
     }
 
     /// Runs the binary to its end, which must come within `limit`.

@@ -25,7 +25,7 @@ use super::ExecFlags;
 use super::exit::{Exit, Result, usage};
 use super::sources::Sources;
 use crate::config::Config;
-use crate::render::{Json, Lines, Renderer, Style};
+use crate::render::{Json, Lines, Renderer, Screen, Style, Tree, can_redraw};
 use facts::LocalEvent;
 use git::Repository;
 use given::Given;
@@ -39,7 +39,7 @@ const MIN_CAPACITY: usize = 4;
 ///
 /// # Errors
 /// A flag is wrong, there is no workflow, or the run could not be done.
-pub fn run(flags: &ExecFlags, config: &Config) -> Result {
+pub fn run(flags: &ExecFlags, config: &Config, screen: &Screen) -> Result {
     let directory = flags.directory.canonicalize().map_err(|error| {
         usage(anyhow!(error).context(format!("no directory {}", flags.directory.display())))
     })?;
@@ -82,7 +82,7 @@ pub fn run(flags: &ExecFlags, config: &Config) -> Result {
     host_only(&places)?;
     let mut options = options(flags, config, &directory, given, runs);
     options.settings.actions = Some(access);
-    let ended = watch::execute(options, renderer(flags))?;
+    let ended = watch::execute(options, renderer(flags, screen), screen)?;
     Ok(exit(&ended, all_run))
 }
 
@@ -136,13 +136,18 @@ fn options(
     }
 }
 
-fn renderer(flags: &ExecFlags) -> Box<dyn Renderer> {
+fn renderer(flags: &ExecFlags, screen: &Screen) -> Box<dyn Renderer> {
     let out = io::stdout();
-    if flags.json {
-        return Box::new(Json::new(out));
-    }
     let style = Style::of(&out);
-    Box::new(Lines::new(out, style))
+    // Whoever looks for mistakes with -d wants to see every row.
+    let wants_rows = flags.plain || flags.debug;
+    if flags.json {
+        Box::new(Json::new(out))
+    } else if wants_rows || !can_redraw(&out) {
+        Box::new(Lines::new(out, style))
+    } else {
+        Box::new(Tree::new(screen.clone(), style))
+    }
 }
 
 /// A run that was stopped counts as cancelled; else every workflow must have run and none may have failed.

@@ -1,14 +1,16 @@
 //! Runs jobs to their end, shows what happens, and passes signals on.
 
 use std::io;
+use std::time::Duration;
 
 use anyhow::Context;
 use gantry_actors::engine::plan::Conclusion;
 use gantry_actors::local::{self, Event, Options, StopRequest};
 use gantry_actors::runtime;
+use tokio::runtime::Handle;
 use tokio::sync::mpsc::{self, error::TryRecvError};
 
-use crate::render::Renderer;
+use crate::render::{Renderer, Screen};
 use crate::signals::{self, Signals};
 
 /// How many events may wait for the terminal; then the jobs wait.
@@ -31,11 +33,11 @@ pub struct Ended {
 /// # Errors
 /// The runtime or the handling of signals cannot be started, or the output is gone; in the latter case the runs were
 /// cancelled.
-pub fn execute(options: Options, renderer: Box<dyn Renderer>) -> anyhow::Result<Ended> {
-    runtime::block_on(run(options, renderer)).context("cannot start the runtime")?
+pub fn execute(options: Options, renderer: Box<dyn Renderer>, screen: &Screen) -> anyhow::Result<Ended> {
+    runtime::block_on(run(options, renderer, screen)).context("cannot start the runtime")?
 }
 
-async fn run(options: Options, renderer: Box<dyn Renderer>) -> anyhow::Result<Ended> {
+async fn run(options: Options, renderer: Box<dyn Renderer>, screen: &Screen) -> anyhow::Result<Ended> {
     let mut signals = Signals::listen().context("cannot listen to signals")?;
     let (events, waiting) = mpsc::channel(WAITING_EVENTS);
     let (stop, stops) = mpsc::channel(WAITING_STOPS);
@@ -50,7 +52,7 @@ async fn run(options: Options, renderer: Box<dyn Renderer>) -> anyhow::Result<En
             conclusions = &mut execute => break conclusions,
             request = signals.next() => {
                 stopped = true;
-                pass_on(request, &stop);
+                pass_on(request, &stop, screen);
             }
         }
     };
@@ -61,7 +63,7 @@ async fn run(options: Options, renderer: Box<dyn Renderer>) -> anyhow::Result<En
     Ok(Ended { conclusions, stopped })
 }
 
-fn pass_on(request: signals::StopRequest, stop: &mpsc::Sender<StopRequest>) {
+fn pass_on(request: signals::StopRequest, stop: &mpsc::Sender<StopRequest>, screen: &Screen) {
     let (text, request) = match request {
         signals::StopRequest::Cancel => (
             "cancelling: clean-up steps still run, a second signal kills",
@@ -69,7 +71,7 @@ fn pass_on(request: signals::StopRequest, stop: &mpsc::Sender<StopRequest>) {
         ),
         signals::StopRequest::Kill => ("killing all jobs", StopRequest::Kill),
     };
-    eprintln!("gantry: {text}");
+    screen.aside(|| eprintln!("gantry: {text}"));
     if stop.try_send(request).is_err() {
         tracing::debug!("the request to stop was made before");
     }
@@ -92,19 +94,40 @@ fn show(
 }
 
 fn show_all(renderer: &mut dyn Renderer, events: &mut mpsc::Receiver<Event>) -> io::Result<()> {
+    let pulse = renderer.pulse();
     loop {
-        let event = match events.try_recv() {
-            Ok(event) => event,
-            Err(TryRecvError::Disconnected) => return renderer.finish(),
+        let next = match events.try_recv() {
+            Ok(event) => Next::Event(event),
+            Err(TryRecvError::Disconnected) => Next::End,
             // Nothing waits, so what was shown so far must be seen now.
             Err(TryRecvError::Empty) => {
                 renderer.flush()?;
-                match events.blocking_recv() {
-                    Some(event) => event,
-                    None => return renderer.finish(),
-                }
+                wait(events, pulse)
             }
         };
-        renderer.event(&event)?;
+        match next {
+            Next::Event(event) => renderer.event(&event)?,
+            Next::Pulse => renderer.tick()?,
+            Next::End => return renderer.finish(),
+        }
+    }
+}
+
+/// What the display does next.
+enum Next {
+    Event(Event),
+    Pulse,
+    End,
+}
+
+fn wait(events: &mut mpsc::Receiver<Event>, pulse: Option<Duration>) -> Next {
+    let received = match pulse {
+        None => Ok(events.blocking_recv()),
+        Some(pulse) => Handle::current().block_on(async { tokio::time::timeout(pulse, events.recv()).await }),
+    };
+    match received {
+        Ok(Some(event)) => Next::Event(event),
+        Ok(None) => Next::End,
+        Err(_) => Next::Pulse,
     }
 }

@@ -1,0 +1,110 @@
+//! `gantry exec` on a terminal: a pseudo terminal takes the place of a person's.
+
+#![expect(clippy::expect_used, reason = "a test fails by a panic")]
+
+mod harness;
+
+use std::fs::File;
+use std::io::Read;
+use std::os::fd::OwnedFd;
+use std::process::Stdio;
+
+use harness::Project;
+use rustix::fs::{Mode, OFlags, open};
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
+
+const WORKFLOW: &str = "\
+name: ci
+on: push
+jobs:
+  good:
+    runs-on: x
+    steps: [{run: echo row-of-good}]
+  bad:
+    needs: good
+    runs-on: x
+    steps:
+      - {name: Tolerated, run: exit 1, continue-on-error: true}
+      - name: Broken
+        run: printf 'row-of-bad\\033[2J\\n'; exit 3
+";
+
+/// Runs `gantry exec -i host` on a terminal of 60 columns; yields the exit code and what the terminal got.
+fn exec(project: &Project, kind: &str, args: &[&str]) -> (Option<i32>, String) {
+    let (mut screen, terminal) = terminal();
+    let output = || Stdio::from(terminal.try_clone().expect("a descriptor"));
+    let mut child = project
+        .command(&[&["exec", "-i", "host"], args].concat())
+        .env("TERM", kind)
+        .env("NO_COLOR", "1")
+        .stdout(output())
+        .stderr(output())
+        .spawn()
+        .expect("the binary starts");
+    drop(terminal);
+    let mut shown = Vec::new();
+    let mut buffer = [0; 4096];
+    // A terminal that nobody writes to any more answers with an error.
+    while let Ok(length @ 1..) = screen.read(&mut buffer) {
+        shown.extend_from_slice(&buffer[..length]);
+    }
+    let code = child.wait().expect("the process ends").code();
+    (code, String::from_utf8_lossy(&shown).replace("\r\n", "\n"))
+}
+
+fn terminal() -> (File, OwnedFd) {
+    let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo terminal");
+    grantpt(&screen).expect("granted");
+    unlockpt(&screen).expect("unlocked");
+    let name = ptsname(&screen, Vec::new()).expect("a name");
+    let terminal =
+        open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("the terminal opens");
+    let size = Winsize {
+        ws_row: 24,
+        ws_col: 60,
+        ws_xpixel: 0,
+        ws_ypixel: 0,
+    };
+    tcsetwinsize(&terminal, size).expect("resized");
+    (screen.into(), terminal)
+}
+
+#[track_caller]
+fn assert_contains(shown: &str, texts: &[&str]) {
+    for text in texts {
+        assert!(shown.contains(text), "{text:?} is missing in\n{shown}");
+    }
+}
+
+#[test]
+fn a_terminal_gets_a_tree_and_the_log_of_what_failed() {
+    let project = Project::with_workflow(WORKFLOW);
+    let (code, shown) = exec(&project, "xterm-256color", &[]);
+    assert_eq!(code, Some(1), "{shown}");
+    let texts = [
+        "✗ ci / bad / Broken\n",
+        "  │ row-of-bad\n  │ ##[error]Process completed with exit code 3.\n",
+        "✗ ci  failure, ",
+        "  ✓ good  ",
+        "    ! Tolerated  failure, tolerated, ",
+        "    ✗ Broken  failure, ",
+        "2 jobs: 1 success, 1 failure (",
+    ];
+    assert_contains(&shown, &texts);
+    assert!(
+        !shown.contains("\u{1b}[2J"),
+        "a job acted on the terminal:\n{shown:?}"
+    );
+    project.assert_nothing_left();
+}
+
+#[test]
+fn plain_lines_are_a_choice_and_the_way_of_dumb_terminals() {
+    let project = Project::with_workflow(WORKFLOW);
+    for (kind, args) in [("xterm", &["--plain"][..]), ("dumb", &[]), ("xterm", &["-d"])] {
+        let (code, shown) = exec(&project, kind, args);
+        assert_eq!(code, Some(1), "{shown}");
+        assert_contains(&shown, &["[ci/good] row-of-good\n", "[ci/bad] row-of-bad\n"]);
+    }
+}

@@ -2,7 +2,7 @@
 //!
 //! ```text
 //! claim ----> Claim                      a job that is now ours
-//! append_log <---- LogBatch ----> Ack    numbered rows; the forge says how far it has them
+//! append_log <---- LogBatches --> Ack    numbered rows; the forge says how far it has them
 //! update <---- Progress ----> Directive  step states and outputs; the forge may want the job cancelled
 //! complete <---- Report                  the last word, sent once every row is acknowledged
 //! ```
@@ -212,6 +212,8 @@ pub struct Report {
     pub started: SystemTime,
     /// When it ended.
     pub stopped: SystemTime,
+    /// The number that the next row would have: the forge has every row before it, and there will be no other.
+    pub rows: RowIndex,
 }
 
 /// When a failed call may be tried again.
@@ -270,8 +272,10 @@ pub trait Forge: Send + Sync {
     /// Asks for at most `capacity` jobs; an empty answer means that there is none now.
     fn claim(&self, capacity: usize) -> BoxFuture<'_, Result<Vec<Claim>, Error>>;
 
-    /// Appends rows; rows that the forge already has are skipped by their number.
-    fn append_log(&self, batch: LogBatch) -> BoxFuture<'_, Result<Ack, Error>>;
+    /// Appends the rows of one task; rows that the forge already has are skipped by their number.
+    ///
+    /// The batches are in order and without a gap: each begins with the number after the last row of the one before.
+    fn append_log(&self, batches: Vec<LogBatch>) -> BoxFuture<'_, Result<Ack, Error>>;
 
     /// Reports progress and learns what the forge wants.
     fn update(&self, progress: Progress) -> BoxFuture<'_, Result<Directive, Error>>;

@@ -9,7 +9,7 @@ use actix::{
 use gantry_engine::job::{Machine, StepPlan};
 use gantry_engine::plan::{Conclusion, JobPlan};
 use gantry_engine::run::{Entry, JobRuntime, Rows, SetUp, Stop, StopSignal, StopSwitch, set_up, wind_up};
-use gantry_protocols::forge::{Report, Retry, TaskId};
+use gantry_protocols::forge::{Report, Retry, RowIndex, TaskId};
 use indexmap::IndexMap;
 use tokio::sync::{mpsc, oneshot};
 
@@ -89,7 +89,11 @@ impl Job {
                 Effect::Log(row) => self.log_row(&row, context),
                 Effect::WindUp => self.wind_up(context),
                 Effect::CloseLog => self.close_log(context),
-                Effect::Complete(conclusion, outputs) => self.complete(conclusion, outputs, context),
+                Effect::Complete {
+                    conclusion,
+                    outputs,
+                    rows,
+                } => self.complete(conclusion, outputs, rows, context),
                 Effect::Reply(conclusion) => self.finish(conclusion, context),
             }
         }
@@ -230,10 +234,11 @@ impl Job {
         // The address is held until the answer: an actor without one ends before its work is done.
         let close = async move { log.send(CloseLog).await };
         context.spawn(close.into_actor(self).map(|answer, job, context| {
-            if let Err(error) = answer {
-                tracing::debug!(%error, "the log stream has ended by itself: everything is delivered");
-            }
-            let effects = job.state.on_log_closed();
+            let rows = answer.unwrap_or_else(|error| {
+                tracing::error!(task = %job.task(), %error, "the job's log stream has died; rows are lost");
+                RowIndex::default()
+            });
+            let effects = job.state.on_log_closed(rows);
             job.apply(effects, context);
         }));
     }
@@ -242,6 +247,7 @@ impl Job {
         &self,
         conclusion: Conclusion,
         outputs: IndexMap<String, String>,
+        rows: RowIndex,
         context: &mut Context<Self>,
     ) {
         let clock = self.spec.context.clock;
@@ -251,6 +257,7 @@ impl Job {
             outputs: outputs.into_iter().collect(),
             started: self.started,
             stopped: clock.now(),
+            rows,
         };
         let forge = self.spec.context.forge.clone();
         let report = async move {

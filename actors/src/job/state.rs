@@ -10,6 +10,7 @@ use std::time::Duration;
 use gantry_engine::job::{Machine, Next, StepPlan, StepReport, Work};
 use gantry_engine::plan::Conclusion;
 use gantry_engine::run::Stop;
+use gantry_protocols::forge::RowIndex;
 use indexmap::IndexMap;
 
 use super::CancelReason;
@@ -54,7 +55,14 @@ pub enum Effect {
     /// Let the log stream deliver everything.
     CloseLog,
     /// Tell the forge the conclusion.
-    Complete(Conclusion, IndexMap<String, String>),
+    Complete {
+        /// How the job ended.
+        conclusion: Conclusion,
+        /// Its outputs.
+        outputs: IndexMap<String, String>,
+        /// How many rows its log has.
+        rows: RowIndex,
+    },
     /// Answer the one who asked the job to run.
     Reply(Conclusion),
 }
@@ -199,13 +207,14 @@ impl State {
         vec![Effect::CloseLog]
     }
 
-    /// Every row is acknowledged.
-    pub fn on_log_closed(&mut self) -> Vec<Effect> {
+    /// Every row is acknowledged, and there are so many.
+    pub fn on_log_closed(&mut self, rows: RowIndex) -> Vec<Effect> {
         self.phase = Phase::Reporting;
-        vec![Effect::Complete(
-            self.conclusion,
-            std::mem::take(&mut self.outputs),
-        )]
+        vec![Effect::Complete {
+            conclusion: self.conclusion,
+            outputs: std::mem::take(&mut self.outputs),
+            rows,
+        }]
     }
 
     /// The forge knows the conclusion, or will never take it.

@@ -45,7 +45,7 @@ fn show(effects: &[Effect]) -> Vec<String> {
         .iter()
         .map(|effect| match effect {
             Effect::RunStep(plan) => format!("run {} as {}", plan.step.id, plan.view.status.as_str()),
-            Effect::Complete(conclusion, _) => format!("complete {}", conclusion.as_str()),
+            Effect::Complete { conclusion, .. } => format!("complete {}", conclusion.as_str()),
             Effect::Reply(conclusion) => format!("reply {}", conclusion.as_str()),
             Effect::ArmTimeout(after) => format!("time-out in {after:?}"),
             Effect::ArmKill(after) => format!("kill in {after:?}"),
@@ -91,7 +91,7 @@ fn steps_run_in_order_and_the_report_comes_last() {
         show(&state.on_wound_up(Conclusion::Success, IndexMap::new())),
         ["CloseLog"]
     );
-    assert_eq!(show(&state.on_log_closed()), ["complete success"]);
+    assert_eq!(show(&state.on_log_closed(RowIndex(7))), ["complete success"]);
     assert_eq!(show(&state.on_completed()), ["reply success"]);
 }
 

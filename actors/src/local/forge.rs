@@ -10,7 +10,7 @@ use gantry_engine::mask::Masks;
 use gantry_engine::plan::Conclusion;
 use gantry_engine::plan::graph::JobResult;
 use gantry_protocols::forge::{
-    self, Ack, Claim, Directive, Error, Forge, LogBatch, Progress, Report, StepState, TaskId,
+    self, Ack, Claim, Directive, Error, Forge, LogBatch, Progress, Report, RowIndex, StepState, TaskId,
 };
 use tokio::sync::{Notify, mpsc};
 
@@ -203,11 +203,14 @@ impl Forge for LocalForge {
         })
     }
 
-    fn append_log(&self, batch: LogBatch) -> BoxFuture<'_, Result<Ack, Error>> {
+    fn append_log(&self, batches: Vec<LogBatch>) -> BoxFuture<'_, Result<Ack, Error>> {
         Box::pin(async move {
-            let job = self.job(batch.task)?;
-            let next = batch.next();
-            self.tell(Event::Rows { job, batch }).await;
+            let mut next = RowIndex::default();
+            for batch in batches {
+                let job = self.job(batch.task)?;
+                next = batch.next();
+                self.tell(Event::Rows { job, batch }).await;
+            }
             Ok(Ack { next })
         })
     }

@@ -21,7 +21,7 @@ use actix::{
     WrapFuture,
 };
 use gantry_engine::run::Entry;
-use gantry_protocols::forge::{Directive, Forge, LogBatch, Progress, TaskId};
+use gantry_protocols::forge::{Directive, Forge, LogBatch, Progress, RowIndex, TaskId};
 use tokio::sync::{mpsc, oneshot};
 
 pub use messages::CloseLog;
@@ -39,8 +39,7 @@ pub struct LogStream {
     forge: Arc<dyn Forge>,
     entries: Option<mpsc::Receiver<Entry>>,
     job: WeakRecipient<CancelJob>,
-    closing: Vec<oneshot::Sender<()>>,
-    closed: bool,
+    closing: Vec<oneshot::Sender<RowIndex>>,
 }
 
 impl Actor for LogStream {
@@ -67,7 +66,6 @@ impl LogStream {
             entries: Some(entries),
             job,
             closing: Vec::new(),
-            closed: false,
         }
         .start()
     }
@@ -106,7 +104,7 @@ impl LogStream {
 
     fn append(&self, batch: LogBatch, context: &mut Context<Self>) {
         let forge = self.forge.clone();
-        let call = async move { forge.append_log(batch).await };
+        let call = async move { forge.append_log(vec![batch]).await };
         context.spawn(call.into_actor(self).map(|answer, stream, context| {
             if let Err(error) = &answer {
                 tracing::warn!(%error, "failed to deliver log rows");
@@ -145,25 +143,23 @@ impl LogStream {
     }
 
     fn close(&mut self, context: &mut Context<Self>) {
-        self.closed = true;
         for waiting in self.closing.drain(..) {
-            answer(waiting, ());
+            answer(waiting, self.state.next_row());
         }
         context.stop();
     }
 }
 
 impl Handler<CloseLog> for LogStream {
-    type Result = ResponseFuture<()>;
+    type Result = ResponseFuture<RowIndex>;
 
-    fn handle(&mut self, CloseLog: CloseLog, _: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, CloseLog: CloseLog, context: &mut Self::Context) -> Self::Result {
         let (sender, receiver) = oneshot::channel();
-        if self.closed {
-            drop(sender);
-        } else {
-            self.closing.push(sender);
-        }
-        // A sender that is dropped means that the stream has closed.
-        Box::pin(async move { drop(receiver.await) })
+        self.closing.push(sender);
+        let next = self.state.next_row();
+        let effects = self.state.on_close();
+        self.apply(effects, context);
+        // A sender is dropped only with the stream itself, when the runtime ends.
+        Box::pin(async move { receiver.await.unwrap_or(next) })
     }
 }

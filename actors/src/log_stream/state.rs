@@ -52,6 +52,17 @@ enum Source {
     Exhausted,
 }
 
+/// How far the end of the stream has come.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Closing {
+    /// Nobody waits for it.
+    Open,
+    /// It is to close once everything is delivered.
+    Asked,
+    /// It has closed.
+    Closed,
+}
+
 /// The deliveries of one task.
 #[derive(Debug)]
 pub struct State {
@@ -63,7 +74,7 @@ pub struct State {
     source: Source,
     in_flight: bool,
     failures: u32,
-    closed: bool,
+    closing: Closing,
 }
 
 impl State {
@@ -78,12 +89,25 @@ impl State {
             source: Source::Idle,
             in_flight: false,
             failures: 0,
-            closed: false,
+            closing: Closing::Open,
         }
+    }
+
+    /// The number that the next row will have.
+    pub fn next_row(&self) -> RowIndex {
+        self.next_row
     }
 
     /// What to do first.
     pub fn on_started(&mut self) -> Vec<Effect> {
+        self.next_effects()
+    }
+
+    /// The job has ended: close once everything is delivered.
+    pub fn on_close(&mut self) -> Vec<Effect> {
+        if self.closing == Closing::Open {
+            self.closing = Closing::Asked;
+        }
         self.next_effects()
     }
 
@@ -255,8 +279,8 @@ impl State {
         match self.queue.front() {
             Some(Delivery::Rows(batch)) => effects.push(Effect::Append(batch.clone())),
             Some(Delivery::Progress(progress)) => effects.push(Effect::Update(progress.clone())),
-            None if self.source == Source::Exhausted && !self.closed => {
-                self.closed = true;
+            None if self.source == Source::Exhausted && self.closing == Closing::Asked => {
+                self.closing = Closing::Closed;
                 effects.push(Effect::Close);
                 return effects;
             }
@@ -357,7 +381,8 @@ mod tests {
         let ack = Ack { next: RowIndex(2) };
         assert_eq!(show(&state.on_rows_answered(Ok(ack))), ["update 0+2 Failure"]);
         assert_eq!(show(&state.on_update_answered(None)), [""; 0]);
-        assert_eq!(show(&state.on_entries(Vec::new())), ["Close"]);
+        assert_eq!(show(&state.on_entries(Vec::new())), [""; 0]);
+        assert_eq!(show(&state.on_close()), ["Close"]);
     }
 
     #[test]
@@ -426,6 +451,7 @@ mod tests {
                 entries.push(rows(&lines));
             }
             drop(state.on_started());
+            drop(state.on_close());
             let mut queue: VecDeque<Effect> = state.on_entries(entries).into();
             queue.extend(state.on_entries(Vec::new()));
             let mut closed = false;

@@ -105,15 +105,19 @@ impl Kept {
         Ok(answer)
     }
 
-    fn append(&mut self, batch: &LogBatch) -> Result<Ack, Error> {
+    fn append(&mut self, batches: &[LogBatch]) -> Result<Ack, Error> {
         let fault = self.fault("append_log")?;
-        let rows = self.rows.entry(batch.task).or_default();
-        let taken = if fault == Fault::TakeHalf {
-            batch.len() / 2
-        } else {
-            batch.len()
+        let Some(first) = batches.first() else {
+            return Err(Error::Refused {
+                operation: "append_log",
+                reason: "there is no batch".to_owned(),
+            });
         };
-        for (row, index) in batch.rows().take(taken).zip(batch.first.0..) {
+        let rows = self.rows.entry(first.task).or_default();
+        let sent: usize = batches.iter().map(LogBatch::len).sum();
+        let taken = if fault == Fault::TakeHalf { sent / 2 } else { sent };
+        let numbered = batches.iter().flat_map(|batch| batch.rows().zip(batch.first.0..));
+        for (row, index) in numbered.take(taken) {
             // Rows that are known are skipped; a gap would be a loss, which the answer shows.
             if index == rows.len() as u64 {
                 rows.push(row.to_owned());
@@ -164,8 +168,8 @@ impl Forge for ScriptedForge {
         Box::pin(std::future::ready(answer))
     }
 
-    fn append_log(&self, batch: LogBatch) -> BoxFuture<'_, Result<Ack, Error>> {
-        Box::pin(std::future::ready(self.kept().append(&batch)))
+    fn append_log(&self, batches: Vec<LogBatch>) -> BoxFuture<'_, Result<Ack, Error>> {
+        Box::pin(std::future::ready(self.kept().append(&batches)))
     }
 
     fn update(&self, progress: Progress) -> BoxFuture<'_, Result<Directive, Error>> {

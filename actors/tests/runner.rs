@@ -28,8 +28,12 @@ struct Bench {
 
 impl Bench {
     fn new(steps: &str, forge: ScriptedForge) -> Self {
+        Self::of(plan(steps), forge)
+    }
+
+    fn of(plan: JobPlan, forge: ScriptedForge) -> Self {
         let intake = Arc::new(Prepared::default());
-        intake.put(TASK, plan(steps));
+        intake.put(TASK, plan);
         Self {
             forge: Arc::new(forge),
             intake,
@@ -176,6 +180,40 @@ fn a_cancel_in_an_answer_ends_the_step_and_runs_the_clean_up() {
         bench.forge.step(TASK, 2).unwrap().conclusion,
         Some(Conclusion::Skipped)
     );
+}
+
+#[test]
+fn a_job_that_is_out_of_time_is_ended_and_still_cleans_up() {
+    let steps = "      - run: sleep 300\n      - run: echo never\n      - if: always()\n        run: echo clean-up ${{ job.status }}\n";
+    let plan = JobPlan {
+        timeout: Some(Duration::from_millis(500)),
+        ..plan(steps)
+    };
+    let bench = Bench::of(plan, ScriptedForge::new([claim()], []));
+    bench.run();
+    assert_eq!(conclusion(&bench), Conclusion::Cancelled);
+    assert_eq!(bench.printed("clean-up"), ["clean-up cancelled"]);
+    assert_eq!(bench.printed("never"), [""; 0]);
+    let told = bench.printed("##[error]The job has exceeded the maximum execution time of ");
+    assert_eq!(told.len(), 1, "{:?}", bench.forge.rows(TASK));
+}
+
+#[test]
+fn clean_up_after_a_time_out_has_a_limit_of_its_own() {
+    let steps = "      - run: sleep 300\n      - if: always()\n        run: trap '' INT TERM; sleep 300\n      - if: always()\n        run: echo never\n";
+    let plan = JobPlan {
+        timeout: Some(Duration::from_millis(300)),
+        cancel_timeout: Duration::from_millis(500),
+        ..plan(steps)
+    };
+    let bench = Bench::of(plan, ScriptedForge::new([claim()], []));
+    bench.run();
+    assert_eq!(conclusion(&bench), Conclusion::Cancelled);
+    assert_eq!(bench.printed("never"), [""; 0]);
+    let left = std::fs::read_dir(bench.directory.path().join("jobs"))
+        .unwrap()
+        .count();
+    assert_eq!(left, 0);
 }
 
 #[test]

@@ -80,10 +80,7 @@ fn block_on<T>(future: impl Future<Output = T>) -> T {
 }
 
 fn claim() -> Claim {
-    Claim {
-        task: TASK,
-        payload: Arc::from([]),
-    }
+    Claim::of(TASK)
 }
 
 fn plan(steps: &str) -> JobPlan {

@@ -13,6 +13,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use futures::future::BoxFuture;
+use serde_json::{Map, Value};
 
 /// The number under which a forge knows a job that it handed out (its "task").
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -29,12 +30,58 @@ impl fmt::Display for TaskId {
 pub struct RowIndex(pub u64);
 
 /// A job that the forge has handed to this runner.
-#[derive(Debug, Clone)]
+#[derive(Clone)]
 pub struct Claim {
     /// The forge's number for it.
     pub task: TaskId,
     /// The workflow document with this one job in it; empty if the intake knows the job by its number.
     pub payload: Arc<[u8]>,
+    /// What the forge gives the job besides its workflow.
+    pub given: Arc<Given>,
+}
+
+impl Claim {
+    /// A claim of a job that the intake knows by its number.
+    pub fn of(task: TaskId) -> Self {
+        Self {
+            task,
+            payload: Arc::from([]),
+            given: Arc::default(),
+        }
+    }
+}
+
+impl fmt::Debug for Claim {
+    /// Without the payload and what is given with it: there are secrets among them.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Claim")
+            .field("task", &self.task)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a forge gives a job besides its workflow. It cannot be printed: there are secrets in it.
+#[derive(Clone, Default)]
+pub struct Given {
+    /// The `github` context with the tokens and addresses that the forge adds to it; whole numbers are integers.
+    pub context: Map<String, Value>,
+    /// The secrets by their names.
+    pub secrets: BTreeMap<String, String>,
+    /// The variables by their names.
+    pub vars: BTreeMap<String, String>,
+    /// The jobs that this one waited for, by their ids.
+    pub needs: BTreeMap<String, Need>,
+    /// What the forge says it can do, as the forge writes it; empty if it says nothing.
+    pub capabilities: String,
+}
+
+/// A job that another one waited for.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Need {
+    /// How it ended.
+    pub conclusion: Conclusion,
+    /// Its outputs.
+    pub outputs: BTreeMap<String, String>,
 }
 
 /// Rows of a task's log in the order in which they were written, all read at about the same time.
@@ -240,6 +287,25 @@ pub enum Error {
         /// What was seen of it.
         reason: String,
     },
+    /// The forge wants to be left alone for a while.
+    #[error("{operation}: the forge is busy: {reason}")]
+    Busy {
+        /// The call.
+        operation: &'static str,
+        /// What it said.
+        reason: String,
+        /// How long.
+        pause: Duration,
+    },
+    /// What answered is not the forge that was configured: another program, another address, or not to be trusted.
+    /// An operator can mend that, or time can.
+    #[error("{operation}: {reason}")]
+    Unusable {
+        /// The call.
+        operation: &'static str,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// The forge understood the call and refused it.
     #[error("{operation}: the forge refused: {reason}")]
     Refused {
@@ -247,6 +313,34 @@ pub enum Error {
         operation: &'static str,
         /// What it said.
         reason: String,
+    },
+    /// The forge does not know the call.
+    #[error("{operation}: the forge does not support this call: {reason}")]
+    Unsupported {
+        /// The call.
+        operation: &'static str,
+        /// What it said.
+        reason: String,
+    },
+    /// The forge does not know this runner, or knows it no more.
+    #[error("{operation}: the runner is not registered with the forge: {reason}")]
+    Unregistered {
+        /// The call.
+        operation: &'static str,
+        /// What it said.
+        reason: String,
+    },
+    /// The forge has lost rows that it had acknowledged.
+    #[error(
+        "task {task}: submitted logs are lost: the forge has {kept} rows of the {acknowledged} that it acknowledged"
+    )]
+    LogLost {
+        /// The task.
+        task: TaskId,
+        /// How many rows it has.
+        kept: u64,
+        /// How many it had acknowledged.
+        acknowledged: u64,
     },
     /// There will never be a job again: the forge has nothing left to hand out.
     #[error("the forge has no more jobs")]
@@ -257,8 +351,12 @@ impl Error {
     /// When the call may be tried again.
     pub fn retry(&self) -> Retry {
         match self {
-            Self::Unavailable { .. } => Retry::Later,
-            Self::Refused { .. } | Self::Exhausted => Retry::Never,
+            Self::Unavailable { .. } | Self::Unusable { .. } => Retry::Later,
+            Self::Busy { pause, .. } => Retry::After(*pause),
+            Self::Refused { .. } | Self::Unsupported { .. } | Self::LogLost { .. } | Self::Exhausted => {
+                Retry::Never
+            }
+            Self::Unregistered { .. } => Retry::Unregistered,
         }
     }
 }
@@ -279,6 +377,11 @@ pub trait Forge: Send + Sync {
 
     /// Reports progress and learns what the forge wants.
     fn update(&self, progress: Progress) -> BoxFuture<'_, Result<Directive, Error>>;
+
+    /// Says why this forge would not keep an output, if it would not; such an output is not reported.
+    fn refuse_output(&self, _key: &str, _value: &str) -> Option<String> {
+        None
+    }
 
     /// Reports the end of a task. May be repeated.
     fn complete(&self, report: Report) -> BoxFuture<'_, Result<(), Error>>;

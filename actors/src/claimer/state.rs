@@ -93,17 +93,12 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use gantry_protocols::forge::TaskId;
 
     use super::*;
 
     fn claim() -> Claim {
-        Claim {
-            task: TaskId(1),
-            payload: Arc::from([]),
-        }
+        Claim::of(TaskId(1))
     }
 
     fn unavailable() -> Error {

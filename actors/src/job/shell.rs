@@ -215,16 +215,32 @@ impl Job {
         let machine = self.state.take_machine();
         let work = tokio::spawn(async move { wind_up(&runtime, &plan, machine.as_ref()).await });
         context.spawn(work.into_actor(self).map(|joined, job, context| {
-            let (conclusion, outputs) = match joined {
+            let (conclusion, mut outputs) = match joined {
                 Ok(wound) => (wound.conclusion, wound.outputs),
                 Err(panic) => {
                     job.log_row(&runner_bug(&panic), context);
                     (Conclusion::Failure, IndexMap::new())
                 }
             };
+            job.refuse_outputs(&mut outputs, context);
             let effects = job.state.on_wound_up(conclusion, outputs);
             job.apply(effects, context);
         }));
+    }
+
+    /// Drops the outputs that the forge would not keep, and says so while the log is still open.
+    fn refuse_outputs(&self, outputs: &mut IndexMap<String, String>, context: &mut Context<Self>) {
+        let forge = &self.spec.context.forge;
+        let mut notes = Vec::new();
+        outputs.retain(|key, value| {
+            let note = forge.refuse_output(key, value);
+            let keep = note.is_none();
+            notes.extend(note);
+            keep
+        });
+        for note in notes {
+            self.log_row(&format!("##[warning]{note}"), context);
+        }
     }
 
     fn close_log(&mut self, context: &mut Context<Self>) {

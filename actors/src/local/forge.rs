@@ -143,10 +143,7 @@ impl LocalForge {
                 time: self.clock.now(),
             })
             .await;
-            claims.push(Claim {
-                task,
-                payload: Arc::from([]),
-            });
+            claims.push(Claim::of(task));
         }
         claims
     }

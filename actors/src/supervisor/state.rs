@@ -137,20 +137,10 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::Arc;
-
     use super::*;
 
     fn claims(tasks: &[i64]) -> Claimed {
-        Claimed::Jobs(
-            tasks
-                .iter()
-                .map(|task| Claim {
-                    task: TaskId(*task),
-                    payload: Arc::from([]),
-                })
-                .collect(),
-        )
+        Claimed::Jobs(tasks.iter().map(|task| Claim::of(TaskId(*task))).collect())
     }
 
     fn show(effects: &[Effect]) -> Vec<String> {

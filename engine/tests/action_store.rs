@@ -8,6 +8,7 @@ mod git_server;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use gantry_engine::action::{ActionKey, Credential, Error, Fetched, Sources, Store, StoreOptions, Token};
 use git_server::GitServer;
@@ -216,6 +217,23 @@ async fn stores_on_one_directory_share_one_fetch() {
         assert_eq!(task.await.unwrap(), "one");
     }
     assert_eq!(bench.server.fetches(), 1);
+    assert_eq!(bench.leftovers(), [""; 0]);
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 4)]
+async fn refs_of_one_commit_do_not_wait_for_each_others_jobs() {
+    let bench = Bench::new();
+    let commit = bench.commit("one");
+    bench.server.repository("o/r").tag("v1", &commit);
+    // All are held at once, as a job holds its actions until it ends.
+    let (branch, tag, full) = tokio::time::timeout(Duration::from_mins(1), async {
+        tokio::join!(bench.fetch("main"), bench.fetch("v1"), bench.fetch(&commit))
+    })
+    .await
+    .unwrap();
+    for fetched in [branch, tag, full] {
+        assert_eq!(fetched.unwrap().commit, commit);
+    }
     assert_eq!(bench.leftovers(), [""; 0]);
 }
 

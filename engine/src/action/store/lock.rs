@@ -26,6 +26,14 @@ pub(super) struct TreeLock {
     path: PathBuf,
 }
 
+/// How [`TreeLock::exclusive_or_shared`] was answered.
+pub(super) enum Lock {
+    /// Nobody else makes, removes or reads the tree.
+    Exclusive(TreeLock),
+    /// The tree is there, and nobody makes or removes it.
+    Shared(TreeLock),
+}
+
 #[derive(Clone, Copy)]
 enum Mode {
     Shared,
@@ -55,6 +63,26 @@ impl TreeLock {
         Self::wait(tree, commit, limit, Mode::Exclusive).await
     }
 
+    /// Waits until nobody has the lock, or until the tree is there and can be read: somebody else has made it, and may
+    /// read it for as long as a job lasts.
+    ///
+    /// # Errors
+    /// [`Error::Store`], or [`Error::Busy`] after `limit`.
+    ///
+    /// # Cancel safety
+    /// Cancel safe.
+    pub async fn exclusive_or_shared(tree: &Path, commit: &str, limit: Duration) -> Result<Lock, Error> {
+        let path = beside(tree, SUFFIX);
+        poll(commit, limit, || {
+            if let Some(lock) = Self::attempt(&path, Mode::Exclusive).map_err(Error::store(&path))? {
+                return Ok(Some(Lock::Exclusive(lock)));
+            }
+            let shared = Self::attempt(&path, Mode::Shared).map_err(Error::store(&path))?;
+            Ok(shared.filter(|_| tree.is_dir()).map(Lock::Shared))
+        })
+        .await
+    }
+
     /// Takes the lock if nobody has it.
     pub fn try_exclusive(tree: &Path) -> io::Result<Option<Self>> {
         Self::attempt(&beside(tree, SUFFIX), Mode::Exclusive)
@@ -62,21 +90,10 @@ impl TreeLock {
 
     async fn wait(tree: &Path, commit: &str, limit: Duration, mode: Mode) -> Result<Self, Error> {
         let path = beside(tree, SUFFIX);
-        let deadline = Instant::now() + limit;
-        let mut pause = FIRST_PAUSE;
-        loop {
-            if let Some(lock) = Self::attempt(&path, mode).map_err(Error::store(&path))? {
-                return Ok(lock);
-            }
-            if Instant::now() >= deadline {
-                return Err(Error::Busy {
-                    commit: commit.to_owned(),
-                    limit,
-                });
-            }
-            tokio::time::sleep(pause).await;
-            pause = (pause * 2).min(LONGEST_PAUSE);
-        }
+        poll(commit, limit, || {
+            Self::attempt(&path, mode).map_err(Error::store(&path))
+        })
+        .await
     }
 
     fn attempt(path: &Path, mode: Mode) -> io::Result<Option<Self>> {
@@ -138,6 +155,27 @@ impl TreeLock {
         if let Err(error) = std::fs::remove_file(&self.path) {
             tracing::debug!(path = %self.path.display(), %error, "failed to remove a lock file");
         }
+    }
+}
+
+/// Repeats an attempt with growing pauses until it yields something.
+async fn poll<T>(
+    commit: &str,
+    limit: Duration,
+    mut attempt: impl FnMut() -> Result<Option<T>, Error>,
+) -> Result<T, Error> {
+    let deadline = Instant::now() + limit;
+    let mut pause = FIRST_PAUSE;
+    loop {
+        if let Some(found) = attempt()? {
+            return Ok(found);
+        }
+        if Instant::now() >= deadline {
+            let commit = commit.to_owned();
+            return Err(Error::Busy { commit, limit });
+        }
+        tokio::time::sleep(pause).await;
+        pause = (pause * 2).min(LONGEST_PAUSE);
     }
 }
 

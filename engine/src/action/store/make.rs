@@ -5,7 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use super::lock::{TreeLock, make_private};
+use super::lock::{Lock, TreeLock, make_private};
 use super::{Inner, LOCK_LIMIT, beside};
 use crate::action::error::Error;
 use crate::action::git::{Call, Failure, Git, Running};
@@ -36,24 +36,34 @@ impl Inner {
         notes: &mut Vec<String>,
     ) -> Result<Option<TreeLock>, Error> {
         let tree = self.tree(commit);
-        let lock = TreeLock::exclusive(&tree, commit, LOCK_LIMIT).await?;
+        let lock = TreeLock::exclusive_or_shared(&tree, commit, LOCK_LIMIT).await?;
         // Another process may have made it, and shown that the repository has the commit.
         let known = self.memory.recall(&remote.url, commit)?.is_some();
-        if !(known && tree.is_dir()) {
-            let making = Making {
-                inner: self,
-                remote,
-                git_ref,
-                commit,
-                tree: &tree,
-            };
-            if let Err(error) = making.run(&lock, notes).await {
-                if !tree.is_dir() {
-                    lock.remove();
+        let making = Making {
+            inner: self,
+            remote,
+            git_ref,
+            commit,
+            tree: &tree,
+        };
+        let lock = match lock {
+            Lock::Exclusive(lock) if known && tree.is_dir() => lock,
+            Lock::Exclusive(lock) => {
+                if let Err(error) = making.run(&lock, notes).await {
+                    if !tree.is_dir() {
+                        lock.remove();
+                    }
+                    return Err(error);
                 }
-                return Err(error);
+                lock
             }
-        }
+            Lock::Shared(lock) => {
+                if !known {
+                    making.show(notes).await?;
+                }
+                return Ok(Some(lock));
+            }
+        };
         lock.touch().map_err(Error::store(&tree))?;
         let lock = lock.share().map_err(Error::store(&tree))?;
         Ok(lock.filter(|_| tree.is_dir()))
@@ -82,6 +92,26 @@ impl Making<'_> {
             }
         }
         done
+    }
+
+    /// Lets the repository show that it has the commit of a tree that others read meanwhile.
+    async fn show(&self, notes: &mut Vec<String>) -> Result<(), Error> {
+        let repository = beside(self.tree, REPOSITORY);
+        // Whoever makes a tree has it alone; those who only ask for its commit keep out of each other's way here.
+        let turn = TreeLock::exclusive(&repository, self.commit, LOCK_LIMIT).await?;
+        clear(repository.clone()).await?;
+        let git = Git::get().await?;
+        let conversation = Conversation {
+            git: &git,
+            remote: self.remote,
+            git_ref: self.git_ref,
+            cwd: &self.inner.trees,
+        };
+        let answer = conversation.fetch(self.commit, &repository).await;
+        clear(repository).await?;
+        turn.remove();
+        notes.extend(answer?.note);
+        Ok(())
     }
 
     async fn fetch_and_unpack(

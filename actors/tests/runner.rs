@@ -89,6 +89,7 @@ fn plan(steps: &str) -> JobPlan {
     let job = workflow.jobs.first().unwrap().clone();
     let empty: Arc<Object> = Arc::default();
     JobPlan {
+        run: 0,
         key: "j".to_owned(),
         name: "j".to_owned(),
         workflow,
@@ -110,6 +111,7 @@ fn plan(steps: &str) -> JobPlan {
         timeout: Some(Duration::from_mins(2)),
         cancel_timeout: Duration::from_secs(30),
         continue_on_error: false,
+        conditions: Vec::new(),
     }
 }
 

@@ -215,6 +215,7 @@ fn of_job_event(event: &Event) -> Option<(SystemTime, Line<'_>)> {
             conclusion,
             reason,
             time,
+            ..
         } => {
             let line = Line {
                 reason: Some(reason),

@@ -131,6 +131,7 @@ fn story() -> Vec<Event> {
             job: job("Docs"),
             conclusion: Conclusion::Skipped,
             reason,
+            conditions: Vec::new(),
             time: TIME,
         },
         Event::RunFinished {

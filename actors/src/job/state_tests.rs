@@ -19,6 +19,7 @@ fn machine(steps: &str) -> Machine {
     let workflow = Arc::new(Workflow::parse("w.yml", &text).unwrap());
     let empty: Arc<Object> = Arc::default();
     let plan = JobPlan {
+        run: 0,
         key: "j".to_owned(),
         name: "j".to_owned(),
         job: workflow.jobs.first().unwrap().clone(),
@@ -36,6 +37,7 @@ fn machine(steps: &str) -> Machine {
         timeout: None,
         cancel_timeout: Duration::from_mins(5),
         continue_on_error: false,
+        conditions: Vec::new(),
     };
     Machine::new(&plan, JobSetup::default(), empty.clone(), empty)
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use gantry_engine::plan::Conclusion;
+use gantry_engine::plan::{Conclusion, JobCondition};
 use gantry_protocols::forge::{Annotation, LogBatch, Summary};
 
 /// A run, as a watcher names it.
@@ -51,6 +51,8 @@ pub enum Event {
         conclusion: Conclusion,
         /// Why.
         reason: String,
+        /// The conditions behind the reason, as far as they were asked.
+        conditions: Vec<JobCondition>,
         /// When.
         time: SystemTime,
     },

@@ -105,11 +105,13 @@ impl LocalForge {
                     job,
                     conclusion,
                     reason,
+                    conditions,
                 } => {
                     self.tell(Event::JobSkipped {
                         job,
                         conclusion,
                         reason: self.masks.mask(&reason).into_owned(),
+                        conditions,
                         time,
                     })
                     .await;

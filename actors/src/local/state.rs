@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use gantry_engine::plan::concurrency::{Admission, Registry};
 use gantry_engine::plan::graph::{Effect as RunEffect, JobResult};
-use gantry_engine::plan::{Conclusion, JobPlan};
+use gantry_engine::plan::{Conclusion, JobCondition, JobPlan};
 use gantry_protocols::forge::TaskId;
 
 use super::{JobRef, PlannedRun, RunRef};
@@ -31,6 +31,8 @@ pub enum Effect {
         conclusion: Conclusion,
         /// Why.
         reason: String,
+        /// The conditions behind it.
+        conditions: Vec<JobCondition>,
     },
     /// A run has ended.
     RunFinished(RunRef, Conclusion),
@@ -204,6 +206,7 @@ impl State {
                     name,
                     conclusion,
                     reason,
+                    conditions,
                 } => {
                     let job = JobRef {
                         run,
@@ -214,6 +217,7 @@ impl State {
                         job,
                         conclusion,
                         reason,
+                        conditions,
                     });
                 }
                 RunEffect::Finished(conclusion) => {
@@ -227,7 +231,8 @@ impl State {
         }
     }
 
-    fn offer(&mut self, run: RunRef, plan: Box<JobPlan>) -> Effect {
+    fn offer(&mut self, run: RunRef, mut plan: Box<JobPlan>) -> Effect {
+        plan.run = run.index;
         let task = TaskId(self.next_task);
         self.next_task += 1;
         let job = JobRef {
@@ -265,6 +270,7 @@ impl State {
             job,
             conclusion: Conclusion::Cancelled,
             reason,
+            conditions: Vec::new(),
         });
         let Some((_, planned, _)) = self.runs.get_mut(index) else {
             return Vec::new();

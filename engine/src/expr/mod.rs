@@ -4,6 +4,7 @@ mod ast;
 mod casing;
 mod compare;
 mod eval;
+mod explain;
 mod format;
 mod functions;
 mod json;
@@ -16,6 +17,8 @@ mod parser;
 mod tests;
 mod value;
 
+pub(crate) use explain::shown;
+pub use explain::{Explanation, Operand, Operands, TEXT_LIMIT};
 pub use json::JsonError;
 pub use number::number_text;
 pub use object::{Array, Object};

@@ -14,7 +14,7 @@ pub use contexts::{ActionFrame, Frame, JobView, SavedStates, StepIdentity};
 pub(crate) use machine::record_step;
 pub use machine::{Machine, Next, PostStep, StepPlan, StepReport, Work};
 pub use outputs::{JobOutputs, evaluate_outputs};
-pub use setup::{JobSetup, evaluate_setup};
+pub use setup::{EnvLayer, JobSetup, evaluate_setup};
 
 use crate::plan::Conclusion;
 

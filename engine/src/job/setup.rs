@@ -15,6 +15,19 @@ pub struct JobSetup {
     pub env: IndexMap<String, String>,
     /// `defaults.run`: the job's over the workflow's, key by key.
     pub defaults: Defaults,
+    /// Which layer gives each variable of `env` its value.
+    pub layers: IndexMap<String, EnvLayer>,
+}
+
+/// A layer of the variables that all steps of a job share.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EnvLayer {
+    /// What the operator gives.
+    Given,
+    /// `env` of the workflow.
+    Workflow,
+    /// `env` of the job.
+    Job,
 }
 
 /// Answers nothing: neither status functions nor `hashFiles` are legal where it is used.
@@ -38,26 +51,33 @@ impl Host for NoHost {
 /// Every value that cannot be evaluated or has the wrong type, with its place.
 pub fn evaluate_setup(plan: &JobPlan, base: &[(String, String)]) -> Result<JobSetup, Vec<Diagnostic>> {
     let mut contexts = fixed_contexts(plan);
-    let mut env: IndexMap<String, String> = base.iter().cloned().collect();
+    let mut setup = JobSetup::default();
+    setup.extend(EnvLayer::Given, base.iter().cloned());
     let workflow_env: StringMap = evaluate(plan.workflow.env.as_ref(), &contexts)?.unwrap_or_default();
-    env.extend(workflow_env.0);
+    setup.extend(EnvLayer::Workflow, workflow_env.0);
     let JobBody::Steps(body) = &plan.job.body else {
-        return Ok(JobSetup {
-            env,
-            defaults: Defaults::default(),
-        });
+        return Ok(setup);
     };
     let job_env: StringMap = evaluate(body.env.as_ref(), &contexts)?.unwrap_or_default();
-    env.extend(job_env.0);
+    setup.extend(EnvLayer::Job, job_env.0);
 
-    contexts.insert("env", Value::from(case_sensitive(&env)));
+    contexts.insert("env", Value::from(case_sensitive(&setup.env)));
     let outer: Defaults = evaluate(plan.workflow.defaults.as_ref(), &contexts)?.unwrap_or_default();
     let inner: Defaults = evaluate(body.defaults.as_ref(), &contexts)?.unwrap_or_default();
-    let defaults = Defaults {
+    setup.defaults = Defaults {
         shell: inner.shell.or(outer.shell),
         working_directory: inner.working_directory.or(outer.working_directory),
     };
-    Ok(JobSetup { env, defaults })
+    Ok(setup)
+}
+
+impl JobSetup {
+    fn extend(&mut self, layer: EnvLayer, variables: impl IntoIterator<Item = (String, String)>) {
+        for (name, value) in variables {
+            self.layers.insert(name.clone(), layer);
+            self.env.insert(name, value);
+        }
+    }
 }
 
 fn fixed_contexts(plan: &JobPlan) -> Object {

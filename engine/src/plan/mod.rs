@@ -13,12 +13,14 @@ mod values;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::expr::{Object, Value};
+use crate::expr::{Explanation, Object, Value};
 use crate::model::{Diagnostic, Job, RunsOn, Workflow};
 
 /// One job that is ready to run: everything the forge's side decides has been evaluated.
 #[derive(Debug, Clone)]
 pub struct JobPlan {
+    /// Which of its owner's runs the job belongs to; a run that knows of no other says 0.
+    pub run: usize,
     /// Unique within the run: `caller.callee` ids with the matrix configuration, such as `build.test(_1_x)`.
     pub key: String,
     /// The name that a person sees, such as `build / test (1, x)`.
@@ -37,6 +39,17 @@ pub struct JobPlan {
     pub cancel_timeout: Duration,
     /// `continue-on-error`, evaluated: a failure of this job does not fail the run.
     pub continue_on_error: bool,
+    /// Why it runs.
+    pub conditions: Vec<JobCondition>,
+}
+
+/// What the `if` of a job came to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct JobCondition {
+    /// The key of the job: that of the plan, or of a job that calls the workflow of the next one.
+    pub key: String,
+    /// How the condition came to its answer; the secrets of the run are masked in it.
+    pub explanation: Arc<Explanation>,
 }
 
 /// The contexts that are fixed when a job starts.

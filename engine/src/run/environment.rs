@@ -25,48 +25,92 @@ pub(super) struct Layers<'a> {
     pub inputs: &'a [(String, String)],
 }
 
-/// Builds the complete environment of a process.
-pub(super) fn build(
-    runtime: &JobRuntime,
-    view: &JobView,
-    frame: &Frame,
-    github: &Object,
-    layers: &Layers<'_>,
-    files: &FileCommands,
-) -> Vec<(String, String)> {
-    let mut env: IndexMap<String, String> = runtime.sandbox.base_environment().iter().cloned().collect();
-    extend(&mut env, view.env.iter());
-    extend(&mut env, frame.env.iter());
-    extend_pairs(&mut env, layers.step);
-    for (name, value) in layers.action {
-        env.entry(name.clone()).or_insert_with(|| value.clone());
+/// The layer that gives a variable its value.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Layer {
+    Sandbox,
+    /// The variables that all steps of the job share.
+    Shared,
+    Composite,
+    Step,
+    Action,
+    State,
+    Input,
+    Path,
+    GitHub,
+    Runner,
+    Files,
+    Gantry,
+}
+
+/// The complete environment of a process: each variable with its value and the layer that gives it.
+#[derive(Debug, Default)]
+pub(super) struct Environment(pub IndexMap<String, (String, Layer)>);
+
+impl Environment {
+    /// Builds the environment of a process.
+    pub fn build(
+        runtime: &JobRuntime,
+        view: &JobView,
+        frame: &Frame,
+        github: &Object,
+        layers: &Layers<'_>,
+        files: &FileCommands,
+    ) -> Self {
+        let mut env = Self::default();
+        env.extend(Layer::Sandbox, pairs(runtime.sandbox.base_environment()));
+        env.extend(Layer::Shared, view.env.iter());
+        env.extend(Layer::Composite, frame.env.iter());
+        env.extend(Layer::Step, pairs(layers.step));
+        for (name, value) in layers.action {
+            env.fill(Layer::Action, name, value);
+        }
+        env.extend(Layer::State, pairs(layers.state));
+        env.extend(Layer::Input, pairs(layers.inputs));
+        env.prepend_path(&view.path);
+        env.extend(Layer::GitHub, pairs(&exported_environment(github)));
+        env.extend(Layer::Runner, pairs(&runner_environment(&view.runner)));
+        env.extend(Layer::Files, pairs(&files.variables()));
+        env.extend(Layer::Gantry, pairs(&runtime.settings.extra_env));
+        env.fill(Layer::Gantry, "CI", "true");
+        let actions = ("GITHUB_ACTIONS".to_owned(), "true".to_owned());
+        env.extend(Layer::Gantry, pairs(&[actions]));
+        env
     }
-    extend_pairs(&mut env, layers.state);
-    extend_pairs(&mut env, layers.inputs);
-    prepend_path(&mut env, &view.path);
-    env.extend(exported_environment(github));
-    env.extend(runner_environment(&view.runner));
-    extend_pairs(&mut env, &files.variables());
-    extend_pairs(&mut env, &runtime.settings.extra_env);
-    env.entry("CI".to_owned()).or_insert_with(|| "true".to_owned());
-    env.insert("GITHUB_ACTIONS".to_owned(), "true".to_owned());
-    env.into_iter().collect()
-}
 
-fn extend<'a>(env: &mut IndexMap<String, String>, more: impl Iterator<Item = (&'a String, &'a String)>) {
-    env.extend(more.map(|(name, value)| (name.clone(), value.clone())));
-}
-
-fn extend_pairs(env: &mut IndexMap<String, String>, more: &[(String, String)]) {
-    env.extend(more.iter().cloned());
-}
-
-/// Puts what steps have added in front of `PATH`, the last addition first.
-fn prepend_path(env: &mut IndexMap<String, String>, additions: &[String]) {
-    if !additions.is_empty() {
-        let path = env.entry("PATH".to_owned()).or_default();
-        *path = files::join_path(additions, path);
+    /// The variables without their layers.
+    pub fn into_pairs(self) -> Vec<(String, String)> {
+        let pair = |(name, (value, _))| (name, value);
+        self.0.into_iter().map(pair).collect()
     }
+
+    fn extend<'a>(&mut self, layer: Layer, more: impl Iterator<Item = (&'a String, &'a String)>) {
+        self.0
+            .extend(more.map(|(name, value)| (name.clone(), (value.clone(), layer))));
+    }
+
+    /// Sets a variable that nothing has set yet.
+    fn fill(&mut self, layer: Layer, name: &str, value: &str) {
+        self.0
+            .entry(name.to_owned())
+            .or_insert_with(|| (value.to_owned(), layer));
+    }
+
+    /// Puts what steps have added in front of `PATH`, the last addition first.
+    fn prepend_path(&mut self, additions: &[String]) {
+        if !additions.is_empty() {
+            let (path, layer) = self
+                .0
+                .entry("PATH".to_owned())
+                .or_insert_with(|| (String::new(), Layer::Path));
+            *path = files::join_path(additions, path);
+            *layer = Layer::Path;
+        }
+    }
+}
+
+fn pairs(pairs: &[(String, String)]) -> impl Iterator<Item = (&String, &String)> {
+    pairs.iter().map(|(name, value)| (name, value))
 }
 
 /// `RUNNER_<NAME>` for each text in the `runner` context.

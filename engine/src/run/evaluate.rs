@@ -3,7 +3,10 @@
 use std::collections::HashMap;
 
 use super::JobRuntime;
-use crate::expr::{EvalError, HashFilesError, Host, Object, Scope, StatusFunction, Value};
+use super::observe::Observation;
+use crate::expr::{
+    EvalError, HashFilesError, Host, Object, Operands, Recorder, Scope, StatusFunction, Value,
+};
 use crate::job::{Frame, JobView, Status, StepIdentity};
 use crate::model::{Condition, Field, FieldError, FromNode};
 
@@ -85,18 +88,43 @@ impl Evaluator<'_> {
         env: Object,
         status: Status,
     ) -> Result<bool, Failure> {
+        let (answer, _) = self.ask(condition, env, status, false).await;
+        answer.map_err(Failure)
+    }
+
+    /// Decides by its condition whether a step runs, and tells the observer why.
+    pub async fn decide(&self, condition: &Condition, env: Object) -> Result<bool, Failure> {
+        let is_observed = self.runtime.is_observed();
+        let (answer, operands) = self.ask(condition, env, self.view.status, is_observed).await;
+        self.runtime.observe(|| {
+            let conceal = |text: &str| self.runtime.concealed(text);
+            Observation::Condition(operands.explain(&condition.expression, answer.clone(), conceal))
+        });
+        answer.map_err(Failure)
+    }
+
+    /// Evaluates a condition; operands are those of the evaluation that had all digests, if they are wanted.
+    async fn ask(
+        &self,
+        condition: &Condition,
+        env: Object,
+        status: Status,
+        is_recorded: bool,
+    ) -> (Result<bool, String>, Operands) {
         let contexts = self.view.contexts(self.frame, self.identity, env);
         let mut host = self.host(status);
         loop {
+            let operands = Operands::default();
+            let recorder: &dyn Recorder = &operands;
             let scope = Scope {
                 contexts: &contexts,
                 host: &host,
-                recorder: None,
+                recorder: is_recorded.then_some(recorder),
             };
             match condition.expression.evaluate(scope) {
-                Ok(value) => return Ok(value.is_truthy()),
+                Ok(value) => return (Ok(value.is_truthy()), operands),
                 Err(EvalError::NeedsFiles(patterns)) => self.digest(&mut host, patterns).await,
-                Err(EvalError::Failed(reason)) => return Err(Failure(reason)),
+                Err(EvalError::Failed(reason)) => return (Err(reason), operands),
             }
         }
     }

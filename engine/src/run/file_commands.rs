@@ -53,12 +53,19 @@ impl FileCommands {
         runtime: &JobRuntime,
         identity: &StepIdentity,
     ) -> Result<Self, crate::backend::Error> {
-        for (_, path) in identity.files.iter() {
+        let files = Self {
+            paths: identity.files.clone(),
+        };
+        files.empty(runtime).await?;
+        Ok(files)
+    }
+
+    /// Makes the files empty, whatever was there.
+    pub async fn empty(&self, runtime: &JobRuntime) -> Result<(), crate::backend::Error> {
+        for (_, path) in self.paths.iter() {
             runtime.sandbox.write_file(path, b"").await?;
         }
-        Ok(Self {
-            paths: identity.files.clone(),
-        })
+        Ok(())
     }
 
     /// The variables that name the files under Gitea's prefix; those under GitHub's come with the `github` context.
@@ -69,10 +76,10 @@ impl FileCommands {
             .collect()
     }
 
-    /// Reads what the step has written, applies variables and paths to the job, and removes the files.
+    /// Reads what the step has written, and applies variables and paths to the job.
     ///
     /// A file that cannot be understood fails the step; the other files are still read.
-    pub async fn collect(self, runtime: &JobRuntime, view: &mut JobView) -> Written {
+    pub async fn read(&self, runtime: &JobRuntime, view: &mut JobView) -> Written {
         let mut written = Written::default();
         for ((_, _, kind), (_, path)) in KINDS.iter().zip(self.paths.iter()) {
             match runtime.sandbox.read_file(path, FILE_LIMIT).await {
@@ -81,11 +88,17 @@ impl FileCommands {
                 Ok(Some(content)) => written.apply(kind, &content, view),
                 Err(error) => written.refuse(kind, &error.to_string()),
             }
+        }
+        written
+    }
+
+    /// Removes the files.
+    pub async fn remove(&self, runtime: &JobRuntime) {
+        for (_, path) in self.paths.iter() {
             if let Err(error) = runtime.sandbox.remove_file(path).await {
                 tracing::debug!(%error, path, "a file command file stays until the job is removed");
             }
         }
-        written
     }
 }
 

@@ -10,6 +10,8 @@
 //! ```
 
 mod action;
+mod attempt;
+mod breakpoint;
 mod checkout;
 mod composite;
 mod download;
@@ -20,6 +22,7 @@ mod file_commands;
 pub mod ladder;
 mod log;
 mod node;
+mod observe;
 mod output;
 mod pre;
 mod process;
@@ -37,12 +40,15 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 pub use action::{ActionCall, LoadedAction};
+pub use breakpoint::{BREAK_ROW, Breakpoint, Decision, FailedStep};
 pub use entry::{Entry, EntrySender, ROW_LIMIT, Rows};
 pub use log::StepLog;
+pub use observe::{Observation, ObservedJob, Observer, OpenedStep, Origin, Part, Phase, Variable};
 pub use set_up::{SetUp, set_up};
 pub use stop::{Stop, StopSignal, StopSwitch};
 pub use wind_up::{WoundUp, wind_up};
 
+use observe::Observed;
 use remote::RemoteActions;
 use session::Session;
 
@@ -52,6 +58,7 @@ use crate::clock::Clock;
 use crate::commands::Matchers;
 use crate::job::{StepPlan, StepReport, Work};
 use crate::mask::{LeakReport, Masks};
+use crate::plan::JobPlan;
 
 /// What all steps of a job share.
 pub struct JobRuntime {
@@ -73,6 +80,10 @@ pub struct JobRuntime {
     matchers: Mutex<Matchers>,
     /// Makes names that are unique in the job.
     names: AtomicU64,
+    /// The job as those know it who watch it.
+    job: Option<ObservedJob>,
+    /// Who wants to know more than the log says.
+    observed: Option<Observed>,
 }
 
 /// What the operator or the command line has decided about a job.
@@ -90,6 +101,10 @@ pub struct Settings {
     pub local_checkout: bool,
     /// Variables that every process gets beyond GitHub's, such as `ACT`; they win over everything.
     pub extra_env: Vec<(String, String)>,
+    /// Who wants to know more of the job than its log says.
+    pub observer: Option<Arc<dyn Observer>>,
+    /// Who decides what becomes of a step that fails.
+    pub breakpoint: Option<Arc<dyn Breakpoint>>,
 }
 
 impl JobRuntime {
@@ -112,7 +127,18 @@ impl JobRuntime {
             leaks: Mutex::default(),
             matchers: Mutex::default(),
             names: AtomicU64::new(0),
+            job: None,
+            observed: None,
         }
+    }
+
+    /// Lets the observer and the breakpoint of the settings know that this is the job of a plan.
+    fn observed_as(mut self, plan: &JobPlan) -> Self {
+        let job = ObservedJob::of(plan);
+        let observer = self.settings.observer.clone();
+        self.observed = observer.map(|observer| Observed::of(job.clone(), observer));
+        self.job = Some(job);
+        self
     }
 
     /// A name that no other file of the job has.
@@ -158,7 +184,7 @@ pub async fn run_step(runtime: &JobRuntime, plan: StepPlan, stop: StopSignal) ->
     let done = match &work {
         Work::Pre => session.pre_step(&step, &frame).await,
         Work::Main => session.top_level_step(&step, &frame).await,
-        Work::Post(post) => session.post_step(post).await,
+        Work::Post(post) => session.post_step(&step, post).await,
     };
     session.close(done).await
 }

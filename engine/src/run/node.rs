@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::Session;
 use super::action::ActionCall;
+use super::attempt::{Attempt, Concluded};
 use super::environment::Layers;
 use super::file_commands::FileCommands;
-use super::process::Ended;
-use super::script::Concluded;
+use super::observe::Phase;
 use super::session::Done;
 use super::step::Prepared;
 use crate::backend::Command;
@@ -25,7 +25,7 @@ impl Session<'_> {
         node: &NodeRuns,
         script: &str,
     ) -> Done {
-        let concluded = match self.node(&call, prepared.frame, script).await {
+        let concluded = match self.node(&prepared.name, &call, prepared.frame, script).await {
             Ok(concluded) => concluded,
             Err(message) => return self.refuse(&message),
         };
@@ -53,13 +53,20 @@ impl Session<'_> {
         else {
             return Conclusion::Success;
         };
-        match self.node(&post.call, &post.frame, script).await {
+        match self.node(&post.name, &post.call, &post.frame, script).await {
             Ok(concluded) => concluded.done.outcome,
             Err(message) => self.refuse(&message).outcome,
         }
     }
 
-    async fn node(&mut self, call: &ActionCall, frame: &Frame, script: &str) -> Result<Concluded, String> {
+    async fn node(
+        &mut self,
+        name: &str,
+        call: &ActionCall,
+        frame: &Frame,
+        script: &str,
+    ) -> Result<Concluded, String> {
+        let mark = self.runtime.mark();
         let files = FileCommands::create(self.runtime, &call.identity)
             .await
             .map_err(|error| Chain(&error).to_string())?;
@@ -77,15 +84,18 @@ impl Session<'_> {
         };
         let path = format!("{}/{}", call.action.directory, script.trim_start_matches("./"));
         let cwd = self.runtime.sandbox.layout().workspace.clone();
-        let command = Command {
-            argv: vec![program, path],
-            env,
-            cwd,
+        self.runtime.phase(Phase::Files, mark);
+        let attempt = Attempt {
+            name,
+            command: Command {
+                argv: vec![program, path],
+                env,
+                cwd,
+            },
+            files,
+            script: None,
         };
-        let (ended, effects): (Ended, _) = self
-            .process(command)
-            .await
-            .map_err(|error| Chain(&error).to_string())?;
-        Ok(self.conclude(&ended, effects, files).await)
+        let concluded = self.attempt(attempt).await;
+        concluded.map_err(|error| Chain(&error).to_string())
     }
 }

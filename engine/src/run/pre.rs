@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::Session;
 use super::action::{ActionCall, LoadedAction};
 use super::composite::{MAX_DEPTH, composite_frame, worse};
+use super::observe::{About, Part, Phase};
 use super::session::{Done, Guard};
 use super::step::Prepared;
 use crate::job::{ActionFrame, Frame, Status};
@@ -17,9 +18,19 @@ impl Session<'_> {
     /// Runs the pre part of a step's action, and of the actions in it.
     pub async fn pre_step(&mut self, step: &Step, frame: &Frame) -> Done {
         self.refresh_status();
+        let mark = self.runtime.mark();
         let prepared = self.prepare(step, frame).await;
+        self.observe_opened(mark, || About {
+            name: format!("Pre {}", prepared.name),
+            id: None,
+            line: step.position.line,
+            part: Part::Pre,
+        });
+        self.runtime.phase(Phase::Evaluate, mark);
         let done = self.pre(&prepared).await;
-        self.tolerate(&prepared, done).await
+        let done = self.tolerate(&prepared, done).await;
+        self.observe_closed(&done);
+        done
     }
 
     async fn pre(&mut self, prepared: &Prepared<'_>) -> Done {
@@ -49,10 +60,7 @@ impl Session<'_> {
             return Done::plain(Conclusion::Skipped);
         };
         let evaluator = self.evaluator(prepared.frame, &prepared.identity);
-        let holds = evaluator
-            .condition(&node.pre_if, prepared.env.clone(), self.view.status)
-            .await;
-        match holds {
+        match evaluator.decide(&node.pre_if, prepared.env.clone()).await {
             Ok(true) => {}
             Ok(false) => return Done::plain(Conclusion::Skipped),
             Err(failure) => return self.refuse(&failure.0),

@@ -6,6 +6,7 @@ use tokio::time::{Instant, sleep_until};
 
 use super::Session;
 use super::ladder::{Ladder, Periods};
+use super::observe::{Mark, Phase};
 use super::output::{Effects, Pump};
 use super::stop::Stop;
 use crate::backend::{Command, Error, Exit, Signal, Started};
@@ -55,7 +56,9 @@ impl Session<'_> {
     pub(super) async fn process(&mut self, command: Command) -> Result<(Ended, Effects), Error> {
         self.log.flush().await;
         let pump = Pump::new(self.runtime, &command.env);
+        let mark = self.runtime.mark();
         let started = self.runtime.sandbox.start(command).await?;
+        let mark = self.runtime.phase(Phase::Spawn, mark);
         let run = Running {
             started,
             pump,
@@ -65,6 +68,7 @@ impl Session<'_> {
             quiet: None,
             seen: Stop::No,
             ladder: None,
+            mark,
         };
         run.until_over(self).await
     }
@@ -82,6 +86,8 @@ struct Running<'a> {
     quiet: Option<(Instant, Instant)>,
     seen: Stop,
     ladder: Option<(Ending, Ladder)>,
+    /// When the phase began that the process is in: it runs, or it has exited.
+    mark: Mark,
 }
 
 impl Running<'_> {
@@ -89,7 +95,10 @@ impl Running<'_> {
         while !(self.exit.is_some() && self.closed) {
             match self.next(session).await {
                 Event::Output(read) => self.on_output(read, session).await,
-                Event::Exited(exit) => self.on_exit(exit?).await,
+                Event::Exited(exit) => {
+                    self.on_exit(exit?).await;
+                    self.mark = session.runtime.phase(Phase::Run, self.mark);
+                }
                 Event::Stop(stop) => self.on_stop(stop, session).await,
                 Event::Deadline => self.climb(Ending::TimedOut).await,
                 Event::Rung => self.on_rung().await,
@@ -99,6 +108,7 @@ impl Running<'_> {
         let ended = self.ended();
         let effects = self.pump.end(&mut session.view, &mut session.log).await;
         session.log.flush().await;
+        session.runtime.phase(Phase::Drain, self.mark);
         Ok((ended, effects))
     }
 

@@ -1,20 +1,16 @@
 //! `run` steps.
 
-use indexmap::IndexMap;
-
 use super::Session;
-use super::environment::{self, Layers};
+use super::attempt::{Attempt, Concluded};
+use super::environment::Layers;
 use super::file_commands::FileCommands;
-use super::output::Effects;
-use super::process::Ended;
+use super::observe::{Mark, Phase};
 use super::session::Done;
 use super::shell::{Shell, script_header};
 use super::step::Prepared;
 use crate::backend::{Command, Error};
 use crate::chain::Chain;
-use crate::job::{Frame, StepIdentity};
 use crate::model::RunStep;
-use crate::plan::Conclusion;
 
 /// A script that is ready to start.
 struct Script {
@@ -26,21 +22,14 @@ struct Script {
 impl Session<'_> {
     /// Runs a `run` step.
     pub async fn script(&mut self, prepared: &Prepared<'_>, run: &RunStep) -> Done {
+        let mark = self.runtime.mark();
         let script = match self.evaluate_script(prepared, run).await {
             Ok(script) => script,
             Err(message) => return self.refuse(&message),
         };
-        let files = match FileCommands::create(self.runtime, &prepared.identity).await {
-            Ok(files) => files,
-            Err(error) => return self.refuse(&Chain(&error).to_string()),
-        };
-        let layers = Layers {
-            step: &prepared.own_env,
-            ..Layers::default()
-        };
-        let env = self.environment_of(prepared.frame, &prepared.identity, &layers, &files);
-        match self.start_script(prepared, &script, env).await {
-            Ok((ended, effects)) => self.conclude(&ended, effects, files).await.done,
+        let mark = self.runtime.phase(Phase::Evaluate, mark);
+        match self.run_script(prepared, &script, mark).await {
+            Ok(concluded) => concluded.done,
             Err(error) => self.refuse(&Chain(&error).to_string()),
         }
     }
@@ -95,12 +84,18 @@ impl Session<'_> {
         self.runtime.sandbox.find_program(name, path).await
     }
 
-    async fn start_script(
+    async fn run_script(
         &mut self,
         prepared: &Prepared<'_>,
         script: &Script,
-        env: Vec<(String, String)>,
-    ) -> Result<(Ended, Effects), Error> {
+        mark: Mark,
+    ) -> Result<Concluded, Error> {
+        let files = FileCommands::create(self.runtime, &prepared.identity).await?;
+        let layers = Layers {
+            step: &prepared.own_env,
+            ..Layers::default()
+        };
+        let env = self.environment_of(prepared.frame, &prepared.identity, &layers, &files);
         let program = self.find_program(&script.shell.program, &env).await;
         let shown = shown_environment(self.view.env.iter(), prepared);
         let description = script.shell.description(program.as_deref());
@@ -112,72 +107,25 @@ impl Session<'_> {
         sandbox
             .write_file(&path, script.shell.script_file(&script.text).as_bytes())
             .await?;
+        self.runtime.phase(Phase::Files, mark);
         let mut argv = vec![program.unwrap_or_else(|| script.shell.program.clone())];
         argv.extend(script.shell.argv(&path));
-        let ended = self
-            .process(Command {
+        let attempt = Attempt {
+            name: &prepared.name,
+            command: Command {
                 argv,
                 env,
                 cwd: script.directory.clone(),
-            })
-            .await;
+            },
+            files,
+            script: Some(path.clone()),
+        };
+        let concluded = self.attempt(attempt).await;
         if let Err(error) = sandbox.remove_file(&path).await {
             tracing::debug!(%error, path, "a script file stays until the job is removed");
         }
-        ended
+        concluded
     }
-
-    /// The complete environment of a process.
-    pub fn environment_of(
-        &self,
-        frame: &Frame,
-        identity: &StepIdentity,
-        layers: &Layers<'_>,
-        files: &FileCommands,
-    ) -> Vec<(String, String)> {
-        let github = self.view.github(frame, identity);
-        environment::build(self.runtime, &self.view, frame, &github, layers, files)
-    }
-
-    /// Reads the file commands and makes an outcome of all that the process has left.
-    pub async fn conclude(&mut self, ended: &Ended, effects: Effects, files: FileCommands) -> Concluded {
-        if let Ended::Exited(code) = ended
-            && *code != 0
-        {
-            self.log
-                .error(format_args!("Process completed with exit code {code}."));
-        }
-        let written = files.collect(self.runtime, &mut self.view).await;
-        for message in &written.messages {
-            self.log.line(message);
-        }
-        if let Some(summary) = &written.summary {
-            self.log.summarize(summary).await;
-        }
-        let failed = effects.failed || written.failed;
-        let outcome = match ended {
-            Ended::Cancelled => Conclusion::Cancelled,
-            Ended::Exited(0) if !failed => Conclusion::Success,
-            Ended::Exited(_) | Ended::TimedOut => Conclusion::Failure,
-        };
-        let (mut outputs, mut state) = (effects.outputs, effects.state);
-        outputs.extend(written.outputs);
-        state.extend(written.state);
-        Concluded {
-            done: Done {
-                outputs,
-                ..Done::plain(outcome)
-            },
-            state,
-        }
-    }
-}
-
-/// What a process has left behind.
-pub(super) struct Concluded {
-    pub done: Done,
-    /// What it saved for its post step.
-    pub state: IndexMap<String, String>,
 }
 
 /// What the log shows under `env:`.

@@ -1,5 +1,7 @@
 //! What a top-level step carries through everything that runs in it.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 use tokio::time::Instant;
 
@@ -25,6 +27,8 @@ pub(super) struct Session<'a> {
     pub posts: Vec<PostStep>,
     /// The steps that are being run, outermost first.
     pub guards: Vec<Guard>,
+    /// The names of the steps that an observer was told of and that are not done, outermost first.
+    pub names: Vec<Arc<str>>,
 }
 
 /// A step that is being run: what decides whether it goes on when the job is cancelled, and when it must end.
@@ -67,6 +71,7 @@ impl<'a> Session<'a> {
             stop,
             posts: Vec::new(),
             guards: Vec::new(),
+            names: Vec::new(),
         }
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::download::download_actions;
 use super::log::StepLog;
+use super::observe::{Observation, Phase};
 use super::stop::StopSignal;
 use super::{EntrySender, JobRuntime, Settings};
 use crate::action::ActionAccess;
@@ -53,7 +54,10 @@ pub async fn set_up(request: SetUp) -> (Arc<JobRuntime>, JobPlan, Option<Machine
     let mut settings = settings;
     settings.step_debug |= is_switched_on(&plan, "ACTIONS_STEP_DEBUG");
     settings.actions = settings.actions.map(|access| with_token(access, &plan));
-    let runtime = Arc::new(JobRuntime::new(sandbox, masks, entries, clock, settings));
+    let runtime = JobRuntime::new(sandbox, masks, entries, clock, settings).observed_as(&plan);
+    let runtime = Arc::new(runtime);
+    let mark = runtime.mark();
+    runtime.observe(|| Observation::Planned(plan.conditions.clone()));
     let mut log = StepLog::open(&runtime, None);
     add_secrets(&runtime, &plan, &mut log);
     announce(&mut log, &runner_name);
@@ -70,6 +74,7 @@ pub async fn set_up(request: SetUp) -> (Arc<JobRuntime>, JobPlan, Option<Machine
     };
     log.line(format_args!("Complete job name: {}", plan.name));
     log.finish().await;
+    runtime.phase(Phase::SetUp, mark);
     (runtime, plan, machine)
 }
 
@@ -91,7 +96,10 @@ async fn prepare(
         return None;
     }
     match evaluate_setup(plan, &runtime.settings.env) {
-        Ok(setup) => Some(Machine::new(plan, setup, runner, Arc::new(job_context(plan)))),
+        Ok(setup) => {
+            runtime.note_layers(&setup.layers);
+            Some(Machine::new(plan, setup, runner, Arc::new(job_context(plan))))
+        }
         Err(diagnostics) => {
             for diagnostic in diagnostics {
                 log.error(diagnostic);

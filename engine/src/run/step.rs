@@ -7,6 +7,7 @@ use tokio::time::Instant;
 use super::action;
 use super::evaluate::{Evaluator, Failure, overlay};
 use super::file_commands::reserve;
+use super::observe::{About, Mark, Part, Phase};
 use super::session::{Done, Guard};
 use super::{JobRuntime, Session};
 use crate::expr::Object;
@@ -32,21 +33,36 @@ impl Session<'_> {
     /// Runs a step of the job itself and announces it.
     pub async fn top_level_step(&mut self, step: &Step, frame: &Frame) -> Done {
         self.refresh_status();
+        let mark = self.runtime.mark();
         let prepared = self.prepare(step, frame).await;
         self.log.started(&prepared.name).await;
-        self.prepared_step(prepared).await
+        self.observed_step(prepared, mark).await
     }
 
     /// Runs a step inside of a composite action.
     pub async fn inner_step(&mut self, step: &Step, frame: &Frame) -> Done {
         self.refresh_status();
+        let mark = self.runtime.mark();
         let prepared = self.prepare(step, frame).await;
-        self.prepared_step(prepared).await
+        self.observed_step(prepared, mark).await
     }
 
-    /// Runs the clean-up of an action.
-    pub async fn post_step(&mut self, post: &PostStep) -> Done {
+    /// Runs the clean-up of an action that ran in `step`.
+    pub async fn post_step(&mut self, step: &Step, post: &PostStep) -> Done {
         self.refresh_status();
+        let mark = self.runtime.mark();
+        self.observe_opened(mark, || About {
+            name: post.name.clone(),
+            id: None,
+            line: step.position.line,
+            part: Part::Post,
+        });
+        let done = self.clean_up(post, mark).await;
+        self.observe_closed(&done);
+        done
+    }
+
+    async fn clean_up(&mut self, post: &PostStep, mark: Mark) -> Done {
         let mut post = post.clone();
         post.call.identity.files = reserve(self.runtime);
         let post = &post;
@@ -54,9 +70,10 @@ impl Session<'_> {
             self.view.env(&post.frame),
             post.call.env.iter().map(|(name, value)| (name, value)),
         );
-        let status = self.view.status;
         let evaluator = self.evaluator(&post.frame, &post.call.identity);
-        match evaluator.condition(&post.condition, env.clone(), status).await {
+        let decided = evaluator.decide(&post.condition, env.clone()).await;
+        self.runtime.phase(Phase::Evaluate, mark);
+        match decided {
             Ok(false) => return Done::plain(Conclusion::Skipped),
             Ok(true) => {}
             Err(failure) => {
@@ -123,8 +140,23 @@ impl Session<'_> {
         }
     }
 
-    async fn prepared_step(&mut self, mut prepared: Prepared<'_>) -> Done {
-        let outcome = match self.admit(&mut prepared).await {
+    /// Runs a step that has been evaluated since `mark`, and lets the observer follow it.
+    async fn observed_step(&mut self, prepared: Prepared<'_>, mark: Mark) -> Done {
+        self.observe_opened(mark, || About {
+            name: prepared.name.clone(),
+            id: Some(prepared.step.id.clone()),
+            line: prepared.step.position.line,
+            part: Part::Main,
+        });
+        let done = self.prepared_step(prepared, mark).await;
+        self.observe_closed(&done);
+        done
+    }
+
+    async fn prepared_step(&mut self, mut prepared: Prepared<'_>, mark: Mark) -> Done {
+        let admitted = self.admit(&mut prepared).await;
+        self.runtime.phase(Phase::Evaluate, mark);
+        let outcome = match admitted {
             Ok(Some(deadline)) => self.guarded(&prepared, deadline).await,
             Ok(None) => return Done::plain(Conclusion::Skipped),
             Err(failure) => {
@@ -142,10 +174,7 @@ impl Session<'_> {
         }
         let step = prepared.step;
         let evaluator = self.evaluator(prepared.frame, &prepared.identity);
-        if !evaluator
-            .condition(&step.condition, prepared.env.clone(), self.view.status)
-            .await?
-        {
+        if !evaluator.decide(&step.condition, prepared.env.clone()).await? {
             return Ok(None);
         }
         let minutes = evaluator
@@ -172,8 +201,9 @@ impl Session<'_> {
             deadline,
         });
         let mut done = self.act(prepared).await;
-        self.guards.pop();
-        if let Some(deadline) = deadline.filter(|deadline| Instant::now() >= *deadline) {
+        // A breakpoint may have moved the deadline since.
+        let last = self.guards.pop().and_then(|guard| guard.deadline);
+        if let Some(deadline) = deadline.filter(|_| last.is_some_and(|last| Instant::now() >= last)) {
             let minutes = (deadline - started).as_secs() / 60;
             if self.guards.is_empty() {
                 let name = &prepared.name;

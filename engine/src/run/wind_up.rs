@@ -4,6 +4,7 @@ use indexmap::IndexMap;
 
 use super::JobRuntime;
 use super::log::StepLog;
+use super::observe::Phase;
 use crate::chain::Chain;
 use crate::job::{Machine, evaluate_outputs};
 use crate::plan::{Conclusion, JobPlan};
@@ -24,6 +25,7 @@ pub struct WoundUp {
 /// # Cancel safety
 /// Not cancel safe: directories may stay, until the next start finds them.
 pub async fn wind_up(runtime: &JobRuntime, plan: &JobPlan, machine: Option<&Machine>) -> WoundUp {
+    let mark = runtime.mark();
     let mut log = StepLog::open(runtime, None);
     let mut wound = WoundUp {
         conclusion: machine.map_or(Conclusion::Failure, Machine::conclusion),
@@ -47,6 +49,7 @@ pub async fn wind_up(runtime: &JobRuntime, plan: &JobPlan, machine: Option<&Mach
         log.line(format_args!("##[warning]{error}"));
     }
     log.finish().await;
+    runtime.phase(Phase::WindUp, mark);
     wound
 }
 

@@ -1,5 +1,7 @@
 //! The transitions of jobs and legs.
 
+use std::sync::Arc;
+
 use indexmap::IndexMap;
 
 use super::super::{Conclusion, matrix};
@@ -38,7 +40,9 @@ impl Run {
             return;
         }
         // The matrix is evaluated only once it is sure that the job runs: it may use outputs that are not there.
-        match self.decide(at) {
+        let (decision, explanation) = self.decide_explained(at);
+        self.job_mut(at).explanation = Some(Arc::new(explanation));
+        match decision {
             Ok(Decision::Run) => {
                 if let Err(reason) = self.expand(at) {
                     self.conclude_job(at, Conclusion::Failure, reason);
@@ -155,11 +159,13 @@ impl Run {
             return;
         }
         let (key, name) = (leg.key.clone(), leg.name.clone());
+        let conditions = self.conditions(at.job);
         self.effects.push(Effect::Concluded {
             key,
             name,
             conclusion,
             reason,
+            conditions,
         });
         self.finish_leg(at, conclusion, IndexMap::new());
     }
@@ -206,11 +212,13 @@ impl Run {
         let job = &self.job(at).job;
         let key = format!("{}{}", frame.key_prefix, job.id);
         let name = format!("{}{}", frame.name_prefix, display_name(job));
+        let conditions = self.conditions(at);
         self.effects.push(Effect::Concluded {
             key,
             name,
             conclusion,
             reason,
+            conditions,
         });
         self.finish_job(at, conclusion);
     }

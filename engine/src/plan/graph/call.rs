@@ -5,6 +5,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::super::Conclusion;
+use super::condition::conceal;
 use super::evaluate::{failed, scope};
 use super::frame::{Frame, FrameId, FramePhase, Holder, LegPhase, LegRef};
 use super::source::{WorkflowSource, qualify};
@@ -70,6 +71,7 @@ impl Run {
                 passed.insert(name.as_str(), value);
             }
         }
+        conceal(&self.masks, &passed);
         Ok(Arc::new(passed))
     }
 

@@ -1,9 +1,14 @@
 //! The `if` of jobs and the status functions in it.
 
-use super::super::Conclusion;
+use std::sync::Arc;
+
+use super::super::{Conclusion, JobCondition};
 use super::frame::{Frame, JobPhase, JobRef};
 use super::{Run, evaluate};
-use crate::expr::{HashFilesError, Host, Scope, StatusFunction};
+use crate::expr::{
+    EvalError, Explanation, HashFilesError, Host, Object, Operands, Recorder, Scope, StatusFunction, Value,
+};
+use crate::mask::Masks;
 
 /// What the status functions of one job know.
 struct Status<'a> {
@@ -74,19 +79,70 @@ impl Run {
     /// # Errors
     /// The text of the failed evaluation.
     pub(super) fn decide(&self, at: JobRef) -> Result<Decision, String> {
-        let job = &self.job(at).job;
         let status = self.status(at);
-        let contexts = self.job_contexts(at);
-        let scope = Scope {
-            contexts: &contexts,
-            host: &status,
-            recorder: None,
+        let answer = self.ask(at, &status, None);
+        self.decision(at, &status, answer)
+    }
+
+    /// Asks as [`Run::decide`] does, and tells how the answer came about.
+    pub(super) fn decide_explained(&self, at: JobRef) -> (Result<Decision, String>, Explanation) {
+        let status = self.status(at);
+        let operands = Operands::default();
+        let answer = self.ask(at, &status, Some(&operands));
+        let told = match &answer {
+            Ok(value) => Ok(value.is_truthy()),
+            Err(error) => Err(error.to_string()),
         };
-        let file = &self.frame(at.frame).workflow.file;
-        match job.condition.expression.evaluate(scope) {
+        let expression = &self.job(at).job.condition.expression;
+        let explanation = operands.explain(expression, told, |text| self.masks.mask(text).into_owned());
+        (self.decision(at, &status, answer), explanation)
+    }
+
+    /// What the conditions of a job and of those that call its workflow came to, outermost first.
+    pub(super) fn conditions(&self, at: JobRef) -> Vec<JobCondition> {
+        let mut conditions = Vec::new();
+        let mut next = Some(at);
+        while let Some(at) = next {
+            let (frame, node) = (self.frame(at.frame), self.job(at));
+            if let Some(explanation) = &node.explanation {
+                conditions.push(JobCondition {
+                    key: format!("{}{}", frame.key_prefix, node.job.id),
+                    explanation: Arc::clone(explanation),
+                });
+            }
+            next = frame.caller.map(|leg| leg.job);
+        }
+        conditions.reverse();
+        conditions
+    }
+
+    fn ask(
+        &self,
+        at: JobRef,
+        status: &Status<'_>,
+        recorder: Option<&dyn Recorder>,
+    ) -> Result<Value, EvalError> {
+        self.job(at).job.condition.expression.evaluate(Scope {
+            contexts: &self.job_contexts(at),
+            host: status,
+            recorder,
+        })
+    }
+
+    fn decision(
+        &self,
+        at: JobRef,
+        status: &Status<'_>,
+        answer: Result<Value, EvalError>,
+    ) -> Result<Decision, String> {
+        let job = &self.job(at).job;
+        match answer {
             Ok(value) if value.is_truthy() => Ok(Decision::Run),
-            Ok(_) => Ok(Decision::Skip(reason(&status, job.condition.expression.source()))),
-            Err(error) => Err(evaluate::failed_condition(job, file, &error)),
+            Ok(_) => Ok(Decision::Skip(reason(status, job.condition.expression.source()))),
+            Err(error) => {
+                let file = &self.frame(at.frame).workflow.file;
+                Err(evaluate::failed_condition(job, file, &error))
+            }
         }
     }
 
@@ -97,6 +153,14 @@ impl Run {
             cancelled: self.is_cancelled(at.frame),
             ancestors: frame.ancestors(at.job),
         }
+    }
+}
+
+/// Adds secrets to what explanations conceal.
+pub(super) fn conceal(masks: &Masks, secrets: &Object) {
+    for (name, value) in secrets.iter() {
+        // A job that is given a value which is not masked says so in its log.
+        drop(masks.add_secret(name, &value.to_text()));
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::super::{Conclusion, matrix};
-use crate::expr::Object;
+use crate::expr::{Explanation, Object};
 use crate::model::{Job, Workflow, WorkflowRef};
 
 /// The number of a frame in its run. Frames are never removed, so a number stays valid.
@@ -88,6 +88,8 @@ pub(super) struct JobNode {
     pub legs: Vec<LegNode>,
     /// Outputs of all legs; the last that is not empty counts.
     pub outputs: IndexMap<String, String>,
+    /// What its condition came to when it was its turn.
+    pub explanation: Option<Arc<Explanation>>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -245,5 +247,6 @@ fn node(job: &Arc<Job>, indices: &HashMap<&str, usize>) -> JobNode {
         max_parallel: usize::MAX,
         legs: Vec::new(),
         outputs: IndexMap::new(),
+        explanation: None,
     }
 }

@@ -53,6 +53,7 @@ impl Run {
         let timeout = minutes(timeout.unwrap_or(DEFAULT_TIMEOUT_MINUTES));
         let leg = self.leg(at);
         Ok(JobPlan {
+            run: 0,
             key: leg.key.clone(),
             name: leg.name.clone(),
             workflow: Arc::clone(&self.frame(at.job.frame).workflow),
@@ -62,6 +63,7 @@ impl Run {
             timeout: (!timeout.is_zero()).then_some(timeout),
             cancel_timeout: minutes(cancel_timeout.unwrap_or(DEFAULT_CANCEL_TIMEOUT_MINUTES)),
             continue_on_error: tolerated.unwrap_or(false),
+            conditions: self.conditions(at.job),
         })
     }
 

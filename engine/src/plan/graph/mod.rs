@@ -27,8 +27,9 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::concurrency::Registry;
-use super::{Conclusion, JobPlan};
+use super::{Conclusion, JobCondition, JobPlan};
 use crate::expr::Object;
+use crate::mask::Masks;
 use crate::model::{Concurrency, Diagnostic, FieldError, Workflow};
 use frame::{Frame, FrameId, FramePhase, Holder, LegRef};
 pub use source::{Library, WorkflowSource, called_workflows, qualify};
@@ -101,6 +102,8 @@ pub enum Effect {
         conclusion: Conclusion,
         /// Why, for a person.
         reason: String,
+        /// The conditions of the jobs that call its workflow, outermost first, and its own if it was asked.
+        conditions: Vec<JobCondition>,
     },
     /// The run is over; nothing follows.
     Finished(Conclusion),
@@ -124,6 +127,8 @@ pub struct Run {
     effects: Vec<Effect>,
     cancelled: bool,
     conclusion: Option<Conclusion>,
+    /// What explanations conceal: the secrets of the run and those that calls make of them.
+    masks: Masks,
 }
 
 /// A transition that is due; a queue of them takes the place of recursion.
@@ -145,6 +150,8 @@ impl Run {
     pub fn new(spec: RunSpec<'_>) -> Result<Self, Vec<Diagnostic>> {
         let selected = check::selection(&spec.workflow, spec.only.as_deref())?;
         let library = check::check(&spec.workflow, &selected, spec.workflows)?;
+        let masks = Masks::default();
+        condition::conceal(&masks, &spec.secrets);
         let root = Frame::new(spec.workflow, &selected, spec.inputs, spec.secrets);
         let mut run = Self {
             library,
@@ -160,6 +167,7 @@ impl Run {
             effects: Vec::new(),
             cancelled: false,
             conclusion: None,
+            masks,
         };
         run.default_root_inputs().map_err(diagnostics)?;
         run.concurrency = run.frame_concurrency(FrameId::ROOT).map_err(diagnostics)?;

@@ -426,3 +426,55 @@ fn calls_that_multiply_are_stopped() {
     assert!(effects.ends_with("a(_255).c is failure"));
     assert_eq!(bench.reason("a(_255).c"), "the run has more than 5000 jobs");
 }
+
+#[test]
+fn a_job_knows_why_it_runs_and_why_those_above_it_run() {
+    let mut bench = Bench::new(
+        "
+on: push
+jobs:
+  first: {STEPS}
+  call:
+    needs: first
+    if: needs.first.outputs.word == 'go'
+    uses: ./.github/workflows/f.yml
+    secrets: {token: 'made-of-${{ secrets.TWO }}'}
+",
+        &[(
+            ".github/workflows/f.yml",
+            "
+on: {workflow_call: {secrets: {token: }}}
+jobs:
+  run: {STEPS}
+  not: {if: \"github.ref == 'made-of-2' || inputs.word\", STEPS}
+",
+        )],
+    );
+    bench.play(&[
+        ("start", "start first"),
+        ("first success word=go", "start call.run; call.not is skipped"),
+        ("call.run success", "finished success"),
+    ]);
+    let call = [
+        "call: success() && (needs.first.outputs.word == 'go') is Ok(true)",
+        "  success() = true",
+        "  needs.first.outputs.word = 'go'",
+        "  needs.first.outputs.word == 'go' = true",
+    ];
+    let run = ["call.run: success() is Ok(true)", "  success() = true"];
+    assert_eq!(bench.conditions("call.run"), [&call[..], &run[..]].concat());
+    let not = [
+        "call.not: success() && (github.ref == '***' || inputs.word) is Ok(false)",
+        "  success() = true",
+        "  github.ref = 'refs/heads/main'",
+        "  github.ref == '***' = false",
+        "  inputs.word = null",
+        "  github.ref == '***' || inputs.word = null",
+        "  success() && (github.ref == '***' || inputs.word) = null",
+    ];
+    assert_eq!(bench.conditions("call.not"), [&call[..], &not[..]].concat());
+    assert_eq!(
+        bench.conditions("first"),
+        ["first: success() is Ok(true)", "  success() = true"]
+    );
+}

@@ -13,7 +13,7 @@ use indexmap::IndexMap;
 use super::{CancelReason, Effect, JobResult, Library, Run, RunSpec};
 use crate::expr::{Object, Value};
 use crate::model::{Workflow, WorkflowRef};
-use crate::plan::{Conclusion, JobPlan};
+use crate::plan::{Conclusion, JobCondition, JobPlan};
 
 /// A run with a script's view of it.
 pub(super) struct Bench {
@@ -21,6 +21,8 @@ pub(super) struct Bench {
     plans: Vec<JobPlan>,
     /// The reasons of jobs that never ran, by key.
     reasons: IndexMap<String, String>,
+    /// The conditions of jobs that never ran, by key.
+    conditions: IndexMap<String, Vec<JobCondition>>,
 }
 
 /// The files of a run: the first is the root; the others are local reusable workflows or `owner/repo/path@ref`.
@@ -92,6 +94,7 @@ impl Bench {
             run: Run::new(spec).unwrap(),
             plans: Vec::new(),
             reasons: IndexMap::new(),
+            conditions: IndexMap::new(),
         }
     }
 
@@ -134,9 +137,11 @@ impl Bench {
                 key,
                 conclusion,
                 reason,
+                conditions,
                 ..
             } => {
                 let text = format!("{key} is {}", conclusion.as_str());
+                self.conditions.insert(key.clone(), conditions);
                 self.reasons.insert(key, reason);
                 text
             }
@@ -156,6 +161,23 @@ impl Bench {
 
     pub(super) fn reason(&self, key: &str) -> &str {
         &self.reasons[key]
+    }
+
+    /// The conditions behind a job as lines: the condition with its answer, and its operands with their values.
+    pub(super) fn conditions(&self, key: &str) -> Vec<String> {
+        let plan = self.plans.iter().find(|plan| plan.key == key);
+        let conditions = plan.map_or_else(|| &self.conditions[key], |plan| &plan.conditions);
+        let mut lines = Vec::new();
+        for condition in conditions {
+            let explanation = &condition.explanation;
+            lines.push(format!(
+                "{}: {} is {:?}",
+                condition.key, explanation.condition, explanation.answer
+            ));
+            let operands = explanation.operands.iter();
+            lines.extend(operands.map(|operand| format!("  {} = {}", operand.text, operand.value)));
+        }
+        lines
     }
 }
 

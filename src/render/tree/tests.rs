@@ -121,6 +121,7 @@ fn busy() -> Vec<Event> {
             job: job("docs"),
             conclusion: Skipped,
             reason: "its condition is false:\n\u{1b}[2Jx".to_owned(),
+            conditions: Vec::new(),
             time: START,
         },
         job_started("build"),

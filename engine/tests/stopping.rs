@@ -34,6 +34,7 @@ fn plan(step: &str) -> JobPlan {
     let job = workflow.jobs.first().unwrap().clone();
     let empty: Arc<Object> = Arc::default();
     JobPlan {
+        run: 0,
         key: "j".to_owned(),
         name: "j".to_owned(),
         workflow,
@@ -51,6 +52,7 @@ fn plan(step: &str) -> JobPlan {
         timeout: None,
         cancel_timeout: Duration::from_mins(5),
         continue_on_error: false,
+        conditions: Vec::new(),
     }
 }
 

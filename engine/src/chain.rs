@@ -20,3 +20,8 @@ impl fmt::Display for Chain<'_> {
         Ok(())
     }
 }
+
+/// The sentence that tells a workflow's author what could not be done: errors of this program read after "failed to".
+pub fn failed_to(error: &dyn Error) -> String {
+    format!("Failed to {}", Chain(error))
+}

@@ -8,7 +8,7 @@ use gantry_engine::backend::Sandbox;
 use gantry_engine::backend::host::{
     HostOptions, HostSandbox, Stale, guard_process, reap_adopted, sweep_stale,
 };
-use gantry_engine::chain::Chain;
+use gantry_engine::chain::{Chain, failed_to};
 use gantry_engine::expr::Value;
 use gantry_engine::plan::JobPlan;
 
@@ -62,7 +62,7 @@ impl Sandboxes for HostSandboxes {
         Box::pin(async move {
             let sandbox = HostSandbox::create(options)
                 .await
-                .map_err(|error| Chain(&error).to_string())?;
+                .map_err(|error| failed_to(&error))?;
             Ok(Arc::new(sandbox) as Arc<dyn Sandbox>)
         })
     }

@@ -79,6 +79,8 @@ pub struct Defaults {
 pub struct Condition {
     /// The expression that decides, such as `success() && (github.ref == 'x')`.
     pub expression: Expression,
+    /// The file that it belongs to.
+    pub file: Arc<str>,
     /// Where it is written, if it is.
     pub position: Option<Position>,
 }

@@ -8,7 +8,7 @@ use crate::expr::{
     EvalError, HashFilesError, Host, Object, Operands, Recorder, Scope, StatusFunction, Value,
 };
 use crate::job::{Frame, JobView, Status, StepIdentity};
-use crate::model::{Condition, Field, FieldError, FromNode};
+use crate::model::{Condition, Diagnostic, Field, FieldError, FromNode};
 
 /// Why an expression in a step has no value, in the words that the workflow's author reads.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -89,7 +89,7 @@ impl Evaluator<'_> {
         status: Status,
     ) -> Result<bool, Failure> {
         let (answer, _) = self.ask(condition, env, status, false).await;
-        answer.map_err(Failure)
+        answer.map_err(|reason| misplaced(condition, reason))
     }
 
     /// Decides by its condition whether a step runs, and tells the observer why.
@@ -100,7 +100,7 @@ impl Evaluator<'_> {
             let conceal = |text: &str| self.runtime.concealed(text);
             Observation::Condition(operands.explain(&condition.expression, answer.clone(), conceal))
         });
-        answer.map_err(Failure)
+        answer.map_err(|reason| misplaced(condition, reason))
     }
 
     /// Evaluates a condition; operands are those of the evaluation that had all digests, if they are wanted.
@@ -157,4 +157,15 @@ pub(super) fn overlay<'a>(
         env.insert(name.as_str(), Value::from(value.as_str()));
     }
     env
+}
+
+/// Why a condition has no answer, with the place of the condition.
+fn misplaced(condition: &Condition, reason: String) -> Failure {
+    let diagnostic = Diagnostic {
+        file: condition.file.clone(),
+        position: condition.position,
+        message: reason,
+        reached: None,
+    };
+    Failure(diagnostic.to_string())
 }

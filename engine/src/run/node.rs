@@ -11,7 +11,7 @@ use super::observe::Phase;
 use super::session::Done;
 use super::step::Prepared;
 use crate::backend::Command;
-use crate::chain::Chain;
+use crate::chain::failed_to;
 use crate::job::{Frame, PostStep};
 use crate::model::{NodeRuns, Runs};
 use crate::plan::Conclusion;
@@ -69,7 +69,7 @@ impl Session<'_> {
         let mark = self.runtime.mark();
         let files = FileCommands::create(self.runtime, &call.identity)
             .await
-            .map_err(|error| Chain(&error).to_string())?;
+            .map_err(|error| failed_to(&error))?;
         let inputs = call.input_variables();
         let state = call.state_variables();
         let layers = Layers {
@@ -96,6 +96,6 @@ impl Session<'_> {
             script: None,
         };
         let concluded = self.attempt(attempt).await;
-        concluded.map_err(|error| Chain(&error).to_string())
+        concluded.map_err(|error| failed_to(&error))
     }
 }

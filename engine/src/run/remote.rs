@@ -8,7 +8,7 @@ use tokio::sync::Mutex;
 use super::action::LoadedAction;
 use crate::action::{ActionAccess, ActionKey, Download, Downloads, Error};
 use crate::backend::Sandbox;
-use crate::chain::Chain;
+use crate::chain::failed_to;
 use crate::model::{ActionRef, Runs, Step, StepAction, UsesStep};
 
 /// What a job has of other repositories.
@@ -165,7 +165,7 @@ impl Ready {
             ));
             let place = self.free_place(&sandbox.layout().actions, key);
             let copied = sandbox.put_tree(&fetched.directory, &place).await;
-            copied.map_err(|error| Chain(&error).to_string())?;
+            copied.map_err(|error| failed_to(&error))?;
             self.places
                 .insert((repository.clone(), git_ref.clone()), place.clone());
             place

@@ -9,7 +9,7 @@ use super::session::Done;
 use super::shell::{Shell, script_header};
 use super::step::Prepared;
 use crate::backend::{Command, Error};
-use crate::chain::Chain;
+use crate::chain::failed_to;
 use crate::model::RunStep;
 
 /// A script that is ready to start.
@@ -30,7 +30,7 @@ impl Session<'_> {
         let mark = self.runtime.phase(Phase::Evaluate, mark);
         match self.run_script(prepared, &script, mark).await {
             Ok(concluded) => concluded.done,
-            Err(error) => self.refuse(&Chain(&error).to_string()),
+            Err(error) => self.refuse(&failed_to(&error)),
         }
     }
 

@@ -9,7 +9,7 @@ use super::stop::StopSignal;
 use super::{EntrySender, JobRuntime, Settings};
 use crate::action::ActionAccess;
 use crate::backend::{Layout, Sandbox};
-use crate::chain::Chain;
+use crate::chain::failed_to;
 use crate::clock::Clock;
 use crate::expr::{Object, Value};
 use crate::job::{Machine, evaluate_setup};
@@ -92,7 +92,7 @@ async fn prepare(
         .map_or_else(|| "{}".to_owned(), Value::to_json);
     let path = event_path(layout);
     if let Err(error) = runtime.sandbox.write_file(&path, event.as_bytes()).await {
-        log.error(Chain(&error));
+        log.error(failed_to(&error));
         return None;
     }
     match evaluate_setup(plan, &runtime.settings.env) {

@@ -46,7 +46,7 @@ pub async fn wind_up(runtime: &JobRuntime, plan: &JobPlan, machine: Option<&Mach
     if let Err(error) = runtime.sandbox.remove().await {
         let error = Chain(&error);
         tracing::warn!(job = plan.key, %error, "failed to remove the job's directories");
-        log.line(format_args!("##[warning]{error}"));
+        log.line(format_args!("##[warning]Failed to {error}"));
     }
     log.finish().await;
     runtime.phase(Phase::WindUp, mark);

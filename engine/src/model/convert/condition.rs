@@ -53,7 +53,11 @@ fn finish(
     errors: &mut Diagnostics,
 ) -> Option<Condition> {
     match (expression, position) {
-        (Ok(expression), position) => Some(Condition { expression, position }),
+        (Ok(expression), position) => Some(Condition {
+            expression,
+            file: errors.file().clone(),
+            position,
+        }),
         (Err(error), Some(position)) => {
             errors.error(position, error.to_string());
             None

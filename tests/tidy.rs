@@ -15,7 +15,7 @@ const ARROWS: [(&str, &[&str], &[&str]); 5] = [
         &["gantry-fakes"],
     ),
     ("gantry-engine", &[], &[]),
-    ("gantry-protocols", &[], &[]),
+    ("gantry-protocols", &[], &["gantry-fakes"]),
     ("gantry-fakes", &["gantry-protocols"], &[]),
 ];
 

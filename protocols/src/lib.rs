@@ -2,5 +2,6 @@
 //!
 //! This crate knows nothing of what a workflow means: a claim's payload is bytes to it.
 
+pub mod connect;
 pub mod forge;
 pub mod gitea;

@@ -5,8 +5,13 @@ mod harness;
 #[path = "../engine/tests/support/git_server.rs"]
 mod git_server;
 
+use std::time::Duration;
+
 use git_server::GitServer;
 use harness::{Outcome, Project};
+use rustix::process::Signal;
+
+const SOON: Duration = Duration::from_secs(30);
 
 /// A JavaScript action whose parts say which they are.
 const NODE_ACTION: &str = "
@@ -306,6 +311,112 @@ jobs:
         let outcome = exec(&call(file), &server, &[]);
         outcome.assert_code(1).assert_contains(&expected);
     }
+}
+
+/// A project whose repository has the server as its origin.
+fn project_of(server: &GitServer, steps: &str) -> Project {
+    let url = server.url();
+    project(steps)
+        .file(".git/HEAD", "ref: refs/heads/main\n")
+        .file(
+            ".git/config",
+            &format!("[remote \"origin\"]\nurl = {url}/acme/own.git\n"),
+        )
+        .file(".git/objects/none", "")
+        .file(".git/refs/none", "")
+}
+
+/// `Basic` and `x-access-token:t0ken`
+const HEADER: &str = "Basic eC1hY2Nlc3MtdG9rZW46dDBrZW4=";
+
+#[test]
+fn the_builtin_checkout_needs_no_node() {
+    let server = server();
+    let other = server.repository("acme/other");
+    let first = other.commit("main", &[("100644", "file", "one\n")]);
+    other.commit(
+        "main",
+        &[("100644", "file", "two\n"), ("120000", "link", "/nowhere")],
+    );
+    other.tag("v1", &first);
+    server.rules(|rules| _ = rules.private.insert("acme/other".into(), HEADER.into()));
+    let rows = [
+        ("", "1 commits, file two, branch none"),
+        (", ref: main, fetch-depth: 0", "2 commits, file two, branch main"),
+        (", ref: refs/heads/main", "1 commits, file two, branch main"),
+        (", ref: v1", "1 commits, file one, branch none"),
+    ];
+    let show = "test -z \"$(git status --short)\" && branch=$(git branch --show-current) && echo \"$(git log --format=%s | \
+                wc -l) commits, file $(cat file), branch ${branch:-none}\" && echo \"origin $(git remote get-url origin)\"";
+    for (more, expected) in rows {
+        let steps = format!(
+            "      - run: mkdir sub && touch sub/old\n      - uses: builtin:checkout\n        with: {{repository: \
+             acme/other, path: sub{more}}}\n      - run: {show}\n        working-directory: sub\n"
+        );
+        let outcome = exec(
+            &project_of(&server, &steps),
+            &server,
+            &["-s", "GITHUB_TOKEN=t0ken"],
+        );
+        outcome
+            .assert_code(0)
+            .assert_contains(&format!("] {expected}\n"))
+            .assert_contains(&format!("] origin {}/acme/other\n", server.url()));
+    }
+}
+
+#[test]
+fn the_builtin_checkout_of_the_own_repository_is_the_copy() {
+    let server = server();
+    let local = "The workspace already holds a copy of the repository";
+    let rows = [
+        ("{}", 0, local),
+        ("{path: ., fetch-depth: 0}", 0, local),
+        ("{repository: acme/own}", 0, local),
+        (
+            "{repository: acme/none}",
+            1,
+            "Unable to check out acme/none, repository not found: ",
+        ),
+        (
+            "{path: sub, clean: true}",
+            1,
+            "Unexpected input 'clean' of builtin:checkout",
+        ),
+        (
+            "{path: ../sub}",
+            1,
+            "'path' is a path in the workspace, and not '../sub'",
+        ),
+        (
+            "{path: x, fetch-depth: -1}",
+            1,
+            "'fetch-depth' is a number of commits, and not '-1'",
+        ),
+    ];
+    for (with, code, expected) in rows {
+        let project = project_of(
+            &server,
+            &format!("      - uses: builtin:checkout\n        with: {with}\n"),
+        );
+        exec(&project, &server, &[])
+            .assert_code(code)
+            .assert_contains(expected);
+    }
+}
+
+#[test]
+fn a_cancel_reaches_a_fetch() {
+    let server = server();
+    server.rules(|rules| rules.mute = true);
+    let project = project("      - run: echo first\n      - uses: acme/node@v1\n");
+    let url = server.url();
+    let mut running = project.start(&["exec", "-i", "host", "--default-actions-url", &url]);
+    running.wait_for("Getting action download info", SOON);
+    running.signal(Signal::INT);
+    let outcome = running.finish(SOON);
+    outcome.assert_code(130).assert_absent("] first");
+    project.assert_nothing_left();
 }
 
 #[test]

@@ -169,9 +169,16 @@ impl Git {
     /// # Cancel safety
     /// Git and what it started are killed when the call is dropped.
     pub async fn output(&self, call: Call<'_>) -> Result<Vec<u8>, Failure> {
+        self.finish(self.command(&call), &call).await
+    }
+
+    async fn finish(
+        &self,
+        mut command: tokio::process::Command,
+        call: &Call<'_>,
+    ) -> Result<Vec<u8>, Failure> {
         let (limit, most) = (call.limit, call.output);
         let credential = call.server.and_then(|(_, credential)| credential);
-        let mut command = self.command(&call);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut running = Running::start(command).map_err(Failure::Io)?;
         let ended = tokio::time::timeout(limit, running.collect(most)).await;
@@ -184,6 +191,22 @@ impl Git {
             Some(signal) => format!("{said}\ngit was ended by signal {signal}"),
             None => said,
         }))
+    }
+
+    /// Runs git to its end without the operator's configuration, which could hold programs that a tree asks for.
+    ///
+    /// # Errors
+    /// As [`Git::output`].
+    ///
+    /// # Cancel safety
+    /// As [`Git::output`].
+    pub async fn output_without_operator(&self, call: Call<'_>) -> Result<Vec<u8>, Failure> {
+        let mut command = self.command(&call);
+        command
+            .env("GIT_CONFIG_NOSYSTEM", "1")
+            .env_remove("HOME")
+            .env_remove("XDG_CONFIG_HOME");
+        self.finish(command, &call).await
     }
 
     /// Starts git for a conversation over pipes that a blocking thread can use.

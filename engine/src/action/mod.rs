@@ -9,6 +9,7 @@
 //! Git does the talking, in a repository that lives only as long as one fetch. What it brought is unpacked here, entry
 //! by entry, because an action's tree is a stranger's.
 
+mod checkout;
 mod credential;
 mod error;
 mod git;
@@ -23,6 +24,7 @@ use std::fmt;
 
 use crate::model::UsesStep;
 
+pub use checkout::{CheckedOut, Checkout};
 pub use credential::{Credential, Token};
 pub use error::{Error, Refusal};
 pub use prefetch::{ActionKey, Download, Downloads, remote_uses};

@@ -51,7 +51,7 @@ impl ActionKey {
                 path: path.clone(),
                 git_ref: git_ref.clone(),
             }),
-            ActionRef::Local(_) | ActionRef::Docker(_) => None,
+            ActionRef::Builtin(_) | ActionRef::Local(_) | ActionRef::Docker(_) => None,
         }
     }
 }

@@ -78,7 +78,27 @@ impl Conversation<'_> {
     /// [`Error::RefMissing`] and whatever a server can do wrong.
     pub async fn fetch(&self, commit: &str, repository: &Path) -> Result<Answer<()>, Error> {
         self.init(commit, repository).await?;
-        let exact = fetch_arguments(&self.remote.url, &["--depth=1"], &[commit]);
+        self.fetch_history(commit, 1, repository).await
+    }
+
+    /// Brings the objects of a commit and of so many before it into a repository; 0 means its whole history, and that
+    /// of all branches and tags.
+    ///
+    /// # Errors
+    /// [`Error::RefMissing`] and whatever a server can do wrong.
+    pub async fn fetch_history(
+        &self,
+        commit: &str,
+        depth: u32,
+        repository: &Path,
+    ) -> Result<Answer<()>, Error> {
+        let option = format!("--depth={depth}");
+        let exact = if depth == 0 {
+            let names = ["+refs/heads/*:refs/remotes/origin/*", "+refs/tags/*:refs/tags/*"];
+            fetch_arguments(&self.remote.url, &[], &[&names[..], &[commit]].concat())
+        } else {
+            fetch_arguments(&self.remote.url, &[&option], &[commit])
+        };
         let answer = match self.ask_as(Some(repository), &exact).await {
             Err((failure, _)) if meaning(&failure) == Meaning::OnlyByName => {
                 let names = ["+refs/heads/*:refs/heads/*", "+refs/tags/*:refs/tags/*"];

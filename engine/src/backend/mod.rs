@@ -57,7 +57,8 @@ pub trait Sandbox: Send + Sync {
         limit: u64,
     ) -> BoxFuture<'a, Result<Option<Vec<u8>>, ReadError>>;
 
-    /// Copies a tree of the runner's machine to a path that does not exist yet; the job may write to its copy.
+    /// Copies a tree of the runner's machine to a path where nothing is yet or an empty directory; the job may write to
+    /// its copy.
     ///
     /// # Errors
     /// [`Error::Copy`] or [`Error::Create`]

@@ -7,6 +7,8 @@ use std::fmt;
 pub enum ActionRef {
     /// `docker://image`
     Docker(String),
+    /// `builtin:name`: the runner itself is the action.
+    Builtin(String),
     /// `./path`, as it is written.
     Local(String),
     /// `owner/repo[/path]@ref`, or an absolute URL in place of `owner/repo`.
@@ -42,6 +44,13 @@ impl ActionRef {
         if let Some(image) = text.strip_prefix("docker://") {
             return Some(Self::Docker(image.to_owned()));
         }
+        if let Some(name) = text.strip_prefix("builtin:") {
+            let is_name = !name.is_empty()
+                && name
+                    .chars()
+                    .all(|c| c.is_ascii_alphanumeric() || "-_".contains(c));
+            return is_name.then(|| Self::Builtin(name.to_owned()));
+        }
         if text.starts_with("./") || text.starts_with(".\\") {
             return Some(Self::Local(text.to_owned()));
         }
@@ -71,6 +80,7 @@ impl fmt::Display for ActionRef {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Docker(image) => write!(f, "docker://{image}"),
+            Self::Builtin(name) => write!(f, "builtin:{name}"),
             Self::Local(path) => f.write_str(path),
             Self::Remote {
                 repository,
@@ -155,6 +165,9 @@ mod tests {
             ("http://h:3000/o/r@v1", remote("http://h:3000/o/r", "", "v1")),
             ("docker://alpine:3", Some(ActionRef::Docker("alpine:3".into()))),
             ("./x", Some(ActionRef::Local("./x".into()))),
+            ("builtin:checkout", Some(ActionRef::Builtin("checkout".into()))),
+            ("builtin:", None),
+            ("builtin:a/b@c", None),
             ("actions/checkout", None),
             ("a@b", None),
             ("a/b@c@d", None),

@@ -6,7 +6,6 @@ use indexmap::IndexMap;
 
 use super::JobRuntime;
 use super::checkout::is_surely_local;
-use super::log::StepLog;
 use crate::action::ActionKey;
 use crate::job::StepIdentity;
 use crate::model::{Action, ActionRef, UsesStep};
@@ -65,32 +64,25 @@ impl ActionCall {
     }
 }
 
-/// Finds the action that a step uses; lines about how go into the log.
-///
-/// # Errors
-/// The text for the workflow's author.
+/// Finds the action that a step uses, or the text for the workflow's author; with lines for the log.
 pub(super) async fn resolve(
     runtime: &JobRuntime,
     uses: &ActionRef,
-    log: &mut StepLog,
-) -> Result<Arc<LoadedAction>, String> {
-    match uses {
+) -> (Result<Arc<LoadedAction>, String>, Vec<String>) {
+    let found = match uses {
         ActionRef::Local(path) => load_local(runtime, path).await,
-        ActionRef::Remote { .. } => {
+        ActionRef::Remote { .. } | ActionRef::Builtin(_) => {
             let Some(key) = ActionKey::of(uses) else {
-                return Err(format!("Unable to resolve action `{uses}`"));
+                return (Err(format!("Unable to resolve action `{uses}`")), Vec::new());
             };
             let is_wanted = |uses: &UsesStep| !is_surely_local(runtime, uses);
-            let (found, lines) = runtime.remote.get(&*runtime.sandbox, key, &is_wanted).await;
-            for line in lines {
-                log.line(line);
-            }
-            found
+            return runtime.remote.get(&*runtime.sandbox, key, &is_wanted).await;
         }
         ActionRef::Docker(image) => Err(format!(
             "The action 'docker://{image}' needs a container engine, and this job runs on the host"
         )),
-    }
+    };
+    (found, Vec::new())
 }
 
 /// Reads the metadata of an action in the workspace.

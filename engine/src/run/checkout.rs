@@ -1,11 +1,11 @@
-//! `actions/checkout` where the workspace holds a copy of the repository before the first step.
+//! `actions/checkout` and `builtin:checkout` where the workspace holds a copy of the repository before the first step.
 
 use super::JobRuntime;
 use super::Session;
 use super::evaluate::Failure;
 use super::step::Prepared;
 use crate::action::ActionKey;
-use crate::model::{StringMap, UsesStep};
+use crate::model::{ActionRef, StringMap, UsesStep};
 
 /// The inputs by which a checkout can ask for something else than the run's own commit at the workspace.
 const TELLING_INPUTS: [&str; 4] = ["repository", "ref", "path", "github-server-url"];
@@ -39,8 +39,11 @@ impl Session<'_> {
         prepared: &Prepared<'_>,
         uses: &UsesStep,
     ) -> Result<bool, Failure> {
-        let action = ActionKey::of(&uses.uses.value);
-        if !action.is_some_and(|action| may_be_local(self.runtime, &action)) {
+        let is_checkout = match &uses.uses.value {
+            ActionRef::Builtin(name) => self.runtime.settings.local_checkout && name == "checkout",
+            uses => ActionKey::of(uses).is_some_and(|action| may_be_local(self.runtime, &action)),
+        };
+        if !is_checkout {
             return Ok(false);
         }
         let evaluator = self.evaluator(prepared.frame, &prepared.identity);

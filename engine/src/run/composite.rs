@@ -102,7 +102,7 @@ impl Session<'_> {
         Ok(inputs)
     }
 
-    fn announce(&mut self, prepared: &Prepared<'_>, uses: &UsesStep, inputs: &IndexMap<String, String>) {
+    pub fn announce(&mut self, prepared: &Prepared<'_>, uses: &UsesStep, inputs: &IndexMap<String, String>) {
         let mut header = format!("##[group]Run {}\n", uses.uses.value);
         let shown: Vec<(String, String)> = inputs
             .iter()

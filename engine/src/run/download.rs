@@ -100,7 +100,7 @@ fn local_uses(steps: &[Arc<Step>]) -> Vec<String> {
     let paths = steps.iter().filter_map(|step| match &step.action {
         StepAction::Uses(uses) => match &uses.uses.value {
             ActionRef::Local(path) => Some(path.clone()),
-            ActionRef::Remote { .. } | ActionRef::Docker(_) => None,
+            ActionRef::Builtin(_) | ActionRef::Remote { .. } | ActionRef::Docker(_) => None,
         },
         StepAction::Run(_) => None,
     });

@@ -12,6 +12,7 @@
 mod action;
 mod attempt;
 mod breakpoint;
+mod builtin;
 mod checkout;
 mod composite;
 mod download;

@@ -103,6 +103,36 @@ impl<'a> Session<'a> {
         self.guards.iter().filter_map(|guard| guard.deadline).min()
     }
 
+    /// Awaits work of the runner's own as long as the step may go on; nothing if it may not.
+    ///
+    /// # Cancel safety
+    /// The work is dropped with the call.
+    pub async fn while_allowed<T>(&mut self, work: impl Future<Output = T>) -> Option<T> {
+        let mut work = std::pin::pin!(work);
+        let deadline = self.deadline();
+        let mut stop = self.stop.clone();
+        // A step that begins in a job that is cancelled already may run: its condition says so.
+        let mut seen = stop.level();
+        loop {
+            let timer = async {
+                match deadline {
+                    Some(deadline) => tokio::time::sleep_until(deadline).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                value = &mut work => return Some(value),
+                () = timer => return None,
+                level = stop.above(seen) => {
+                    seen = level;
+                    if level >= Stop::Kill || !self.survives_cancel().await {
+                        return None;
+                    }
+                }
+            }
+        }
+    }
+
     /// Tells whether every step that is being run still holds its condition now that the job is cancelled.
     pub async fn survives_cancel(&mut self) -> bool {
         self.view.status = Status::Cancelled;

@@ -237,7 +237,17 @@ impl Session<'_> {
             }
             Err(failure) => return self.refuse(&failure.0),
         }
-        match action::resolve(self.runtime, &uses.uses.value, &mut self.log).await {
+        if let ActionRef::Builtin(name) = &uses.uses.value {
+            return self.builtin(prepared, uses, name).await;
+        }
+        let resolve = action::resolve(self.runtime, &uses.uses.value);
+        let Some((found, lines)) = self.while_allowed(resolve).await else {
+            return Done::plain(Conclusion::Cancelled);
+        };
+        for line in lines {
+            self.log.line(line);
+        }
+        match found {
             Ok(action) => self.action(prepared, uses, action).await,
             Err(message) => self.refuse(&message),
         }
@@ -293,7 +303,7 @@ fn identity_of(runtime: &JobRuntime, step: &Step) -> StepIdentity {
             ActionRef::Remote {
                 repository, git_ref, ..
             } => (Some(repository.clone()), Some(git_ref.clone())),
-            ActionRef::Local(_) | ActionRef::Docker(_) => (None, None),
+            ActionRef::Builtin(_) | ActionRef::Local(_) | ActionRef::Docker(_) => (None, None),
         },
         StepAction::Run(_) => (None, None),
     };

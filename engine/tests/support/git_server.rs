@@ -39,6 +39,8 @@ pub struct Rules {
     pub moved: BTreeMap<String, String>,
     /// Speaks the protocol of old servers, which send only what they have named.
     pub old_protocol: bool,
+    /// Takes requests and never answers.
+    pub mute: bool,
     /// Answers this often with 503 before it serves.
     pub busy: usize,
 }
@@ -260,6 +262,9 @@ fn serve(shared: &Shared, mut stream: &TcpStream) {
         "FETCH".clone_into(&mut record.method);
     }
     shared.requests.lock().expect("no panic").push(record);
+    while shared.rules.lock().expect("no panic").mute && !shared.stopping.load(Ordering::SeqCst) {
+        std::thread::park_timeout(std::time::Duration::from_millis(20));
+    }
     let response = answer(shared, &incoming);
     // A client that has gone away is no fault of the server's.
     drop(stream.write_all(&response));

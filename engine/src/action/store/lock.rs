@@ -21,13 +21,13 @@ const LONGEST_PAUSE: Duration = Duration::from_millis(200);
 
 /// A lock on a tree; the kernel releases it when its holder dies, however it dies.
 #[derive(Debug)]
-pub(super) struct TreeLock {
+pub(in crate::action) struct TreeLock {
     file: File,
     path: PathBuf,
 }
 
 /// How [`TreeLock::exclusive_or_shared`] was answered.
-pub(super) enum Lock {
+pub(in crate::action) enum Lock {
     /// Nobody else makes, removes or reads the tree.
     Exclusive(TreeLock),
     /// The tree is there, and nobody makes or removes it.
@@ -180,6 +180,6 @@ async fn poll<T>(
 }
 
 /// Makes a directory and those above it, for this user only.
-pub(super) fn make_private(path: &Path) -> io::Result<()> {
+pub(in crate::action) fn make_private(path: &Path) -> io::Result<()> {
     DirBuilder::new().recursive(true).mode(0o700).create(path)
 }

@@ -22,7 +22,7 @@ use std::time::Duration;
 use futures::FutureExt;
 use futures::future::{BoxFuture, Shared, WeakShared};
 
-use self::lock::TreeLock;
+pub(super) use self::lock::{TreeLock, make_private};
 use self::memory::Memory;
 use super::error::Error;
 use super::git::Git;
@@ -96,6 +96,11 @@ impl Store {
         }
     }
 
+    /// The store's directory.
+    pub(super) fn root(&self) -> &Path {
+        &self.inner.options.root
+    }
+
     /// Tells whether nothing is fetched.
     pub fn is_offline(&self) -> bool {
         self.inner.options.offline
@@ -141,7 +146,7 @@ impl Store {
 impl Inner {
     async fn fetch(&self, remote: &Remote, git_ref: &str) -> Result<Fetched, Error> {
         for path in [&self.options.root, &self.trees] {
-            lock::make_private(path).map_err(Error::store(path))?;
+            make_private(path).map_err(Error::store(path))?;
         }
         let mut notes = Vec::new();
         let (commit, known) = self.resolve(remote, git_ref, &mut notes).await?;

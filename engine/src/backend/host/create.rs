@@ -128,10 +128,7 @@ fn fill(root: &Path, tool_cache: &Path, options: &HostOptions) -> Result<Layout,
 
 /// Copies a tree into the job's place, where the job may write to it.
 pub(super) fn put_tree(source: &Path, target: &Path) -> Result<(), Error> {
-    if let Some(parent) = target.parent() {
-        files::make_directories(parent).map_err(|source| failed(parent, source))?;
-    }
-    make_directory(target)?;
+    files::make_directories(target).map_err(|source| failed(target, source))?;
     copy::copy_for_writing(source, target)
 }
 

@@ -44,6 +44,7 @@ fn default_id(action: &StepAction) -> String {
         ActionRef::Docker(image) if image.is_empty() => "run".to_owned(),
         ActionRef::Docker(image) => image.clone(),
         ActionRef::Local(_) => "self".to_owned(),
+        ActionRef::Builtin(name) => name.clone(),
         ActionRef::Remote { repository, .. } => {
             let mut parts: Vec<_> = repository.rsplitn(3, '/').take(2).collect();
             parts.reverse();

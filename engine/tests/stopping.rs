@@ -68,7 +68,7 @@ impl Bench {
     async fn new(step: &str) -> Self {
         let sandbox = Arc::new(Scripted::new([("./c/action.yml", COMPOSITE)]));
         let (sender, entries) = mpsc::channel(1024);
-        let (_switch, stop) = StopSwitch::new();
+        let (_never, signal) = StopSwitch::new();
         let request = SetUp {
             plan: plan(step),
             sandbox: sandbox.clone(),
@@ -76,7 +76,7 @@ impl Bench {
             clock: Clock::starting_at(SystemTime::UNIX_EPOCH),
             settings: Settings::default(),
             runner_name: "bench".to_owned(),
-            stop,
+            stop: signal,
         };
         let (runtime, _, machine) = set_up(request).await;
         Self {
@@ -99,7 +99,7 @@ impl Bench {
                 sleep(Duration::from_secs(*second).saturating_sub(start.elapsed())).await;
                 switch.raise(*stop);
             }
-            std::future::pending().await
+            std::future::pending::<()>().await;
         };
         tokio::select! {
             report = run_step(&self.runtime, *plan, signal) => report,

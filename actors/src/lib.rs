@@ -11,6 +11,7 @@
 
 pub mod claimer;
 pub mod job;
+pub mod journal;
 pub mod local;
 pub mod log_stream;
 mod mailbox;

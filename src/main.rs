@@ -5,6 +5,7 @@ mod config;
 mod dotenv;
 mod echo;
 mod logging;
+mod record;
 mod render;
 mod signals;
 

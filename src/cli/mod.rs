@@ -2,7 +2,8 @@
 
 mod exec;
 mod exit;
-mod files;
+mod explain;
+pub mod files;
 mod prompt;
 mod sources;
 mod validate;
@@ -32,6 +33,8 @@ struct Cli {
 enum Command {
     /// Run workflows on this machine, without a server
     Exec(Box<ExecFlags>),
+    /// Say why the jobs and steps of the last run ran or not, and with what
+    Explain(ExplainFlags),
     /// Check workflow and action.yml files
     Validate(ValidateFlags),
 }
@@ -108,6 +111,23 @@ struct ExecFlags {
     debug: bool,
 }
 
+/// The flags of `gantry explain`.
+#[derive(Debug, Args)]
+struct ExplainFlags {
+    /// A job by its id, key or name, and a step in it by its number, id or name [default: list the jobs]
+    #[arg(value_name = "JOB[/STEP]")]
+    what: Option<String>,
+    /// Directory whose last run it is
+    #[arg(short = 'C', long, default_value = ".", value_name = "DIR")]
+    directory: PathBuf,
+    /// Show every variable of a step's environment, also those of the sandbox and the contexts
+    #[arg(long)]
+    env: bool,
+    /// Print JSON
+    #[arg(long)]
+    json: bool,
+}
+
 /// The flags of `gantry validate`.
 #[derive(Debug, Args)]
 struct ValidateFlags {
@@ -152,6 +172,7 @@ fn run(cli: Cli) -> exit::Result {
     }
     match cli.command {
         Command::Exec(flags) => exec::run(&flags, &config.values, &screen),
+        Command::Explain(flags) => explain::run(&flags),
         Command::Validate(flags) => validate::run(&flags),
     }
 }

@@ -10,7 +10,7 @@ pub mod table;
 mod terminal;
 #[cfg(test)]
 mod tests;
-mod time;
+pub mod time;
 mod tree;
 
 pub use json::Json;

@@ -6,8 +6,8 @@ pub mod dispatch;
 pub mod filters;
 pub mod graph;
 pub mod matrix;
+pub mod suggest;
 
-mod suggest;
 mod values;
 
 use std::sync::Arc;

@@ -1,7 +1,7 @@
 //! The known name that a mistyped one was probably meant to be.
 
 /// The candidate that is nearest to `name`, if it is near enough to be a mistyping.
-pub(super) fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub fn nearest<'a>(name: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     let name = name.to_lowercase();
     let limit = (name.chars().count() / 2).max(1);
     candidates

@@ -10,6 +10,7 @@ mod place;
 mod runs;
 mod select;
 mod watch;
+mod witness;
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -31,6 +32,8 @@ use git::Repository;
 use given::Given;
 use place::{Place, Places};
 use select::{Filtered, Selection};
+use witness::Witness;
+pub use witness::records;
 
 /// As many jobs run at the same time even on a small machine.
 const MIN_CAPACITY: usize = 4;
@@ -80,9 +83,12 @@ pub fn run(flags: &ExecFlags, config: &Config, screen: &Screen) -> Result {
         return Ok(if all_run { Exit::Success } else { Exit::Failure });
     }
     host_only(&places)?;
+    let witness = Arc::new(Witness::new(&directory, &event.name, &given.secrets));
     let mut options = options(flags, config, &directory, given, runs);
     options.settings.actions = Some(access);
-    let ended = watch::execute(options, renderer(flags, screen), screen)?;
+    options.settings.observer = Some(witness.clone());
+    let ended = watch::execute(options, renderer(flags, screen), screen, &witness)?;
+    witness.finish();
     Ok(exit(&ended, all_run))
 }
 

@@ -1,6 +1,7 @@
 //! Runs jobs to their end, shows what happens, and passes signals on.
 
 use std::io;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::Context;
@@ -10,6 +11,7 @@ use gantry_actors::runtime;
 use tokio::runtime::Handle;
 use tokio::sync::mpsc::{self, error::TryRecvError};
 
+use super::witness::Witness;
 use crate::render::{Renderer, Screen};
 use crate::signals::{self, Signals};
 
@@ -33,17 +35,28 @@ pub struct Ended {
 /// # Errors
 /// The runtime or the handling of signals cannot be started, or the output is gone; in the latter case the runs were
 /// cancelled.
-pub fn execute(options: Options, renderer: Box<dyn Renderer>, screen: &Screen) -> anyhow::Result<Ended> {
-    runtime::block_on(run(options, renderer, screen)).context("cannot start the runtime")?
+pub fn execute(
+    options: Options,
+    renderer: Box<dyn Renderer>,
+    screen: &Screen,
+    witness: &Arc<Witness>,
+) -> anyhow::Result<Ended> {
+    runtime::block_on(run(options, renderer, screen, witness)).context("cannot start the runtime")?
 }
 
-async fn run(options: Options, renderer: Box<dyn Renderer>, screen: &Screen) -> anyhow::Result<Ended> {
+async fn run(
+    options: Options,
+    renderer: Box<dyn Renderer>,
+    screen: &Screen,
+    witness: &Arc<Witness>,
+) -> anyhow::Result<Ended> {
     let mut signals = Signals::listen().context("cannot listen to signals")?;
     let (events, waiting) = mpsc::channel(WAITING_EVENTS);
     let (stop, stops) = mpsc::channel(WAITING_STOPS);
     let show_stop = stop.clone();
     // Terminals and pipes may block, and only this thread may suffer from that.
-    let shown = tokio::task::spawn_blocking(move || show(renderer, waiting, &show_stop));
+    let seen = Arc::clone(witness);
+    let shown = tokio::task::spawn_blocking(move || show(renderer, waiting, &show_stop, &seen));
     let execute = local::execute(options, events, stops);
     tokio::pin!(execute);
     let mut stopped = false;
@@ -82,18 +95,25 @@ fn show(
     mut renderer: Box<dyn Renderer>,
     mut events: mpsc::Receiver<Event>,
     stop: &mpsc::Sender<StopRequest>,
+    witness: &Witness,
 ) -> io::Result<()> {
-    let shown = show_all(renderer.as_mut(), &mut events);
+    let shown = show_all(renderer.as_mut(), &mut events, witness);
     if shown.is_err() {
         if stop.try_send(StopRequest::Cancel).is_err() {
             tracing::debug!("the request to stop was made before");
         }
-        while events.blocking_recv().is_some() {}
+        while let Some(event) = events.blocking_recv() {
+            witness.event(&event);
+        }
     }
     shown
 }
 
-fn show_all(renderer: &mut dyn Renderer, events: &mut mpsc::Receiver<Event>) -> io::Result<()> {
+fn show_all(
+    renderer: &mut dyn Renderer,
+    events: &mut mpsc::Receiver<Event>,
+    witness: &Witness,
+) -> io::Result<()> {
     let pulse = renderer.pulse();
     loop {
         let next = match events.try_recv() {
@@ -106,7 +126,10 @@ fn show_all(renderer: &mut dyn Renderer, events: &mut mpsc::Receiver<Event>) -> 
             }
         };
         match next {
-            Next::Event(event) => renderer.event(&event)?,
+            Next::Event(event) => {
+                witness.event(&event);
+                renderer.event(&event)?;
+            }
             Next::Pulse => renderer.tick()?,
             Next::End => return renderer.finish(),
         }

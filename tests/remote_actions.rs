@@ -126,6 +126,22 @@ fn actions_of_other_repositories_run() {
 }
 
 #[test]
+fn processes_share_what_they_fetch() {
+    let server = server();
+    let project = project("      - uses: acme/tools/deep/composite@main\n");
+    let url = server.url();
+    let start = || project.start(&["exec", "-i", "host", "--default-actions-url", &url]);
+    for running in [start(), start(), start()] {
+        running
+            .finish(SOON)
+            .assert_code(0)
+            .assert_contains("main for composite after pre");
+    }
+    assert_eq!(server.fetches(), 2, "one for each repository");
+    project.assert_nothing_left();
+}
+
+#[test]
 fn pre_runs_first_and_its_post_runs_also_if_main_does_not() {
     let server = server();
     let project = project("      - run: echo first\n      - uses: acme/node@v1\n        if: false\n");

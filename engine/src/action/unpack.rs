@@ -405,6 +405,37 @@ mod tests {
         }
     }
 
+    use proptest::prelude::*;
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(200))]
+
+        /// Whatever links a tree holds: what the system makes of those that were unpacked is inside.
+        #[test]
+        fn no_link_leads_out(
+            links in proptest::collection::btree_map("[ab](/[ab]){0,2}", "(\\.\\.?|[ab])(/(\\.\\.?|[ab])){0,4}", 1..5)
+        ) {
+            let outer = tempfile::tempdir().unwrap();
+            let target = outer.path().canonicalize().unwrap().join("tree");
+            fs::create_dir(&target).unwrap();
+            let rows: Vec<_> = links.iter().map(|(path, to)| ("120000", to.as_str(), path.as_str())).collect();
+            if unpack_rows(&rows, &target).is_ok() {
+                for path in links.keys() {
+                    if let Ok(found) = target.join(path).canonicalize() {
+                        prop_assert!(found.starts_with(&target), "{path} leads to {}", found.display());
+                    }
+                }
+            }
+        }
+
+        #[test]
+        fn no_listing_is_too_strange(listing in proptest::collection::vec(any::<u8>(), 0..200)) {
+            if let Ok(entries) = read_listing(&listing) {
+                prop_assert!(entries.iter().all(|entry| check_path(&entry.path).is_ok()));
+            }
+        }
+    }
+
     #[test]
     fn batches_are_read() {
         let answers = b"id blob 3\nabc\nid blob 0\n\nid missing\n";

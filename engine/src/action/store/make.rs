@@ -55,11 +55,14 @@ impl Inner {
                     }
                     return Err(error);
                 }
+                // Noted before others may look, or they would let the repository show it once more.
+                self.memory.note(&remote.url, commit, commit)?;
                 lock
             }
             Lock::Shared(lock) => {
                 if !known {
                     making.show(notes).await?;
+                    self.memory.note(&remote.url, commit, commit)?;
                 }
                 return Ok(Some(lock));
             }

@@ -165,7 +165,6 @@ impl Inner {
                 return Err(offline(remote, git_ref));
             }
             let made = self.make(remote, git_ref, &commit, &mut notes).await?;
-            self.memory.note(&remote.url, &commit, &commit)?;
             self.memory.note(&remote.url, git_ref, &commit)?;
             if let Some(lock) = made {
                 self.evict().await;

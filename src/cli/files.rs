@@ -28,6 +28,18 @@ const NOT_SEARCHED: [&str; 3] = [".git", "node_modules", "target"];
 /// # Errors
 /// A directory cannot be read, or there is too much to search.
 pub fn yaml_files(directory: &Path, recurse: bool) -> anyhow::Result<Vec<PathBuf>> {
+    search(directory, recurse, &|path| is_yaml(path) && path.is_file())
+}
+
+/// All files below `directory` in the order of their paths, but for directories that hold no files of a project.
+///
+/// # Errors
+/// As for [`yaml_files`].
+pub fn all_files(directory: &Path) -> anyhow::Result<Vec<PathBuf>> {
+    search(directory, true, &|_| true)
+}
+
+fn search(directory: &Path, recurse: bool, wanted: &dyn Fn(&Path) -> bool) -> anyhow::Result<Vec<PathBuf>> {
     let mut found = Vec::new();
     let mut entries = 0;
     let mut open = vec![(directory.to_owned(), 0)];
@@ -44,7 +56,7 @@ pub fn yaml_files(directory: &Path, recurse: bool) -> anyhow::Result<Vec<PathBuf
             let searched = !NOT_SEARCHED.iter().any(|name| entry.file_name() == *name);
             if kind.is_dir() && recurse && depth < MAX_DEPTH && searched {
                 open.push((path, depth + 1));
-            } else if !kind.is_dir() && is_yaml(&path) && path.is_file() {
+            } else if !kind.is_dir() && wanted(&path) {
                 found.push(path);
             }
         }

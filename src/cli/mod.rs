@@ -49,6 +49,15 @@ struct ExecFlags {
     /// List the jobs, run nothing
     #[arg(short, long)]
     list: bool,
+    /// Show which job waits for which, run nothing
+    #[arg(long, conflicts_with_all = ["list", "dryrun"])]
+    graph: bool,
+    /// Show what would run, run nothing
+    #[arg(short = 'n', long)]
+    dryrun: bool,
+    /// Run again whenever a file changes that git does not ignore
+    #[arg(long)]
+    watch: bool,
     /// Run only this job and what it needs
     #[arg(short, long, value_name = "ID")]
     job: Option<String>,

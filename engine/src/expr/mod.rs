@@ -16,6 +16,7 @@ mod parser;
 #[cfg(test)]
 mod tests;
 mod value;
+mod written;
 
 pub(crate) use explain::shown;
 pub use explain::{Explanation, Operand, Operands, TEXT_LIMIT};

@@ -80,6 +80,32 @@ impl Node {
         }
     }
 
+    /// The expressions in the node and below, in the order of the file.
+    pub fn expressions(&self) -> Vec<&Expression> {
+        let mut found = Vec::new();
+        let mut open = vec![self];
+        while let Some(node) = open.pop() {
+            match &node.kind {
+                NodeKind::Expression(expression) => found.push(expression),
+                NodeKind::Sequence(items) => open.extend(items.iter().rev()),
+                NodeKind::Mapping(entries) => {
+                    open.extend(entries.iter().rev().flat_map(|(key, value)| [value, key]));
+                }
+                _ => {}
+            }
+        }
+        found
+    }
+
+    /// A scalar as its author has written it; nothing for sequences and mappings.
+    pub fn written(&self) -> Option<String> {
+        match &self.kind {
+            NodeKind::Expression(expression) => Some(expression.template()),
+            NodeKind::Sequence(_) | NodeKind::Mapping(_) | NodeKind::Insert => None,
+            _ => Some(self.to_value().to_text().into_owned()),
+        }
+    }
+
     /// The data that a node without expressions stands for; expressions, which have no value here, become null.
     pub fn to_value(&self) -> Value {
         match &self.kind {

@@ -85,6 +85,18 @@ pub struct Condition {
     pub position: Option<Position>,
 }
 
+impl Condition {
+    /// What the author wrote, without what was wrapped around it; nothing if there is no `if`.
+    pub fn written(&self) -> Option<&str> {
+        self.position?;
+        let source = self.expression.source();
+        let inner = source
+            .strip_prefix("success() && (")
+            .and_then(|source| source.strip_suffix(')'));
+        Some(inner.unwrap_or(source))
+    }
+}
+
 /// A job.
 #[derive(Debug, Clone)]
 pub struct Job {

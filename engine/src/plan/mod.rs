@@ -6,6 +6,7 @@ pub mod dispatch;
 pub mod filters;
 pub mod graph;
 pub mod matrix;
+pub mod preview;
 pub mod suggest;
 
 mod values;

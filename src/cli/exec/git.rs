@@ -1,6 +1,8 @@
 //! What git knows about the directory.
 
-use std::path::Path;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::{Path, PathBuf};
 
 /// The repository that the directory belongs to; what git does not know is absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -45,19 +47,40 @@ impl Repository {
     }
 }
 
+/// The files below the directory that git does not ignore, as paths within it; nothing outside of a work tree.
+pub fn files(directory: &Path) -> Option<Vec<PathBuf>> {
+    let args = ["ls-files", "-z", "--cached", "--others", "--exclude-standard"];
+    let names = output(directory, &args)?;
+    let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
+    Some(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
+}
+
+fn ask(directory: &Path, args: &[&str]) -> Option<String> {
+    let text = String::from_utf8(output(directory, args)?)
+        .ok()?
+        .trim()
+        .to_owned();
+    (!text.is_empty()).then_some(text)
+}
+
 #[expect(
     clippy::disallowed_methods,
     reason = "git answers at once and starts nothing that could outlive it"
 )]
-fn ask(directory: &Path, args: &[&str]) -> Option<String> {
+fn output(directory: &Path, args: &[&str]) -> Option<Vec<u8>> {
     let output = std::process::Command::new("git")
         .arg("-C")
         .arg(directory)
         .args(args)
         .output()
         .ok()?;
-    let text = String::from_utf8(output.stdout).ok()?.trim().to_owned();
-    (output.status.success() && !text.is_empty()).then_some(text)
+    output.status.success().then_some(output.stdout)
+}
+
+/// Makes a directory a work tree, for tests.
+#[cfg(test)]
+pub fn init(directory: &Path) {
+    assert!(output(directory, &["init", "-q"]).is_some(), "git init failed");
 }
 
 /// The address of a repository in a browser: `git@host:owner/name.git` and `ssh://` become `https://`.

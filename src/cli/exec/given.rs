@@ -15,7 +15,7 @@ use crate::dotenv;
 pub type Values = BTreeMap<String, String>;
 
 /// What the jobs get from the person who runs them.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub struct Given {
     /// `env` below that of the workflow.
     pub env: Values,

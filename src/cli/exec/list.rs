@@ -66,7 +66,8 @@ fn rows(workflow: &Workflow) -> impl Iterator<Item = Row<'_>> {
     })
 }
 
-fn literal_name(job: &Job) -> Option<&str> {
+/// The name of a job, if no expression makes it.
+pub fn literal_name(job: &Job) -> Option<&str> {
     match &job.name.as_ref()?.node().kind {
         NodeKind::String(text) => Some(text),
         _ => None,
@@ -76,7 +77,7 @@ fn literal_name(job: &Job) -> Option<&str> {
 /// The stage of each job: 0 without needs, else one more than that of the latest job it needs.
 ///
 /// A parsed workflow has no cycles, so this ends after as many rounds as the graph is deep.
-fn stages(jobs: &[Arc<Job>]) -> Vec<usize> {
+pub fn stages(jobs: &[Arc<Job>]) -> Vec<usize> {
     let mut stages = vec![0; jobs.len()];
     for _ in 0..jobs.len() {
         let next: Vec<usize> = jobs.iter().map(|job| stage(job, jobs, &stages)).collect();

@@ -1,12 +1,15 @@
 //! `gantry exec`: runs the workflows of a directory on this machine.
 
 mod actions;
+mod dryrun;
 mod facts;
 mod git;
 mod given;
+mod graph;
 mod host;
 mod list;
 mod place;
+mod rerun;
 mod runs;
 mod select;
 mod watch;
@@ -17,6 +20,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
+use gantry_actors::engine::action::ActionAccess;
 use gantry_actors::engine::model::Workflow;
 use gantry_actors::engine::plan::Conclusion;
 use gantry_actors::engine::run::Settings;
@@ -27,6 +31,7 @@ use super::exit::{Exit, Result, usage};
 use super::sources::Sources;
 use crate::config::Config;
 use crate::render::{Json, Lines, Renderer, Screen, Style, Tree, can_redraw};
+use dryrun::Plan;
 use facts::LocalEvent;
 use git::Repository;
 use given::Given;
@@ -38,7 +43,7 @@ pub use witness::records;
 /// As many jobs run at the same time even on a small machine.
 const MIN_CAPACITY: usize = 4;
 
-/// Runs the workflows that the event starts.
+/// Runs the workflows that the event starts, once or after each change of the tree.
 ///
 /// # Errors
 /// A flag is wrong, there is no workflow, or the run could not be done.
@@ -46,56 +51,141 @@ pub fn run(flags: &ExecFlags, config: &Config, screen: &Screen) -> Result {
     let directory = flags.directory.canonicalize().map_err(|error| {
         usage(anyhow!(error).context(format!("no directory {}", flags.directory.display())))
     })?;
-    let places = place::read(&flags.image)?;
-    let given = given::collect(flags, config, &directory, &given::Sources::process())?;
-    let payload = select::payload(flags, &directory)?;
-    let access = actions::access(flags, config)?;
-    let mut sources = Sources::new(&directory);
-    let Selection { workflows, broken } = select::workflows(flags, &directory, &mut sources)?;
-    if flags.list {
-        list(&workflows, flags.json).context("cannot write to stdout")?;
-        return Ok(if broken == 0 { Exit::Success } else { Exit::Failure });
-    }
-    let name = select::event_name(flags, &workflows);
-    let started = select::started(flags, &workflows, &name)?;
-    let repository = Repository::of(&directory);
-    let event = LocalEvent::new(name, payload, &repository, &directory);
-    // Without a payload only the event's name is known, and -j asks for a job whatever the filters say.
-    let started = if event.is_given && flags.job.is_none() {
-        select::filtered(started, &event.filter_facts(&repository))
-    } else {
-        Filtered {
-            workflows: started,
-            broken: 0,
-        }
-    };
-    sources.fetch_with(actions::workflows(access.clone(), &given.secrets));
-    let planner = runs::Planner {
+    let session = Session {
+        flags,
+        config,
+        screen,
+        places: place::read(&flags.image)?,
+        given: given::collect(flags, config, &directory, &given::Sources::process())?,
+        access: actions::access(flags, config)?,
         directory: &directory,
-        repository: &repository,
-        event: &event,
-        given: &given,
-        only: flags.job.as_deref(),
     };
-    let runs = planner.plan_all(&started.workflows, &mut sources)?;
-    let all_run = broken + started.broken == 0 && runs.len() == started.workflows.len();
-    if runs.is_empty() {
-        return Ok(if all_run { Exit::Success } else { Exit::Failure });
+    if flags.watch {
+        rerun::repeat(&directory, screen, || session.once())
+    } else {
+        session.once()
     }
-    host_only(&places)?;
-    let witness = Arc::new(Witness::new(&directory, &event.name, &given.secrets));
-    let mut options = options(flags, config, &directory, given, runs);
-    options.settings.actions = Some(access);
-    options.settings.observer = Some(witness.clone());
-    let ended = watch::execute(options, renderer(flags, screen), screen, &witness)?;
-    witness.finish();
-    Ok(exit(&ended, all_run))
 }
 
-fn list(workflows: &[Arc<Workflow>], json: bool) -> io::Result<()> {
+/// What the command line has decided for every run.
+struct Session<'a> {
+    flags: &'a ExecFlags,
+    config: &'a Config,
+    screen: &'a Screen,
+    directory: &'a Path,
+    places: Places,
+    given: Given,
+    access: ActionAccess,
+}
+
+impl Session<'_> {
+    /// Does once what the flags say.
+    fn once(&self) -> Result {
+        let Self { flags, directory, .. } = self;
+        let payload = select::payload(flags, directory)?;
+        let mut sources = Sources::new(directory);
+        let Selection { workflows, broken } = select::workflows(flags, directory, &mut sources)?;
+        if flags.list {
+            print(|out| list::write(out, &workflows, flags.json))?;
+            return Ok(success_if(broken == 0));
+        }
+        let name = select::event_name(flags, &workflows);
+        let started = select::started(flags, &workflows, &name)?;
+        let repository = Repository::of(directory);
+        let event = LocalEvent::new(name, payload, &repository, directory);
+        // Without a payload only the event's name is known, and -j asks for a job whatever the filters say.
+        let started = if event.is_given && flags.job.is_none() {
+            select::filtered(started, &event.filter_facts(&repository))
+        } else {
+            Filtered {
+                workflows: started,
+                broken: 0,
+            }
+        };
+        let only = flags.job.as_deref();
+        let broken = broken + started.broken;
+        if flags.graph {
+            print(|out| graph::write(out, &started.workflows, only, flags.json))?;
+            return Ok(success_if(broken == 0));
+        }
+        sources.fetch_with(actions::workflows(self.access.clone(), &self.given.secrets));
+        let planner = runs::Planner {
+            directory,
+            repository: &repository,
+            event: &event,
+            given: &self.given,
+            only,
+        };
+        if flags.dryrun {
+            return dry_run(flags, &planner, &started.workflows, &mut sources, broken);
+        }
+        let runs = planner.plan_all(&started.workflows, &mut sources)?;
+        let all_run = broken == 0 && runs.len() == started.workflows.len();
+        if runs.is_empty() {
+            return Ok(success_if(all_run));
+        }
+        host_only(&self.places)?;
+        let witness = Arc::new(Witness::new(directory, &event.name, &self.given.secrets));
+        let mut options = self.options(runs);
+        options.settings.observer = Some(witness.clone());
+        let ended = watch::execute(options, renderer(flags, self.screen), self.screen, &witness)?;
+        witness.finish();
+        Ok(exit(&ended, all_run))
+    }
+
+    fn options(&self, runs: Vec<PlannedRun>) -> Options {
+        let Self { flags, config, .. } = self;
+        let given = self.given.clone();
+        Options {
+            runs,
+            // Most jobs wait more than they compute.
+            capacity: std::thread::available_parallelism()
+                .map_or(MIN_CAPACITY, |cores| cores.get().max(MIN_CAPACITY)),
+            sandboxes: Arc::new(host::sandboxes(config, self.directory)),
+            settings: Settings {
+                step_debug: flags.debug,
+                env: given.env.into_iter().collect(),
+                max_timeout: Some(config.runner.timeout.get()),
+                local_checkout: !flags.no_skip_checkout,
+                actions: Some(self.access.clone()),
+                ..Settings::default()
+            },
+            runner_name: "gantry".to_owned(),
+            secrets: given.secrets.into_iter().collect(),
+        }
+    }
+}
+
+/// Says what would run; a workflow or a job that cannot be planned is a failure.
+fn dry_run(
+    flags: &ExecFlags,
+    planner: &runs::Planner<'_>,
+    workflows: &[Arc<Workflow>],
+    sources: &mut Sources,
+    broken: usize,
+) -> Result {
+    let plans = planner.preview_all(workflows, sources)?;
+    print(|out| {
+        if flags.json {
+            dryrun::write_json(out, &plans)
+        } else {
+            dryrun::write(out, &plans, &planner.event.name)
+        }
+    })?;
+    let all_planned = broken == 0 && plans.len() == workflows.len();
+    Ok(success_if(all_planned && plans.iter().all(Plan::is_sound)))
+}
+
+fn success_if(all_well: bool) -> Exit {
+    if all_well { Exit::Success } else { Exit::Failure }
+}
+
+/// Lets something be written to stdout.
+fn print(write: impl FnOnce(&mut io::BufWriter<io::StdoutLock<'_>>) -> io::Result<()>) -> anyhow::Result<()> {
     let mut out = io::BufWriter::new(io::stdout().lock());
-    list::write(&mut out, workflows, json)?;
-    out.flush()
+    write(&mut out)
+        .and_then(|()| out.flush())
+        .context("cannot write to stdout")
 }
 
 /// Until there is a container backend, this machine is the only place.
@@ -115,31 +205,6 @@ fn host_only(places: &Places) -> Result<()> {
         eprintln!("gantry: no container backend is available; jobs run on this machine, as with -i host");
     }
     Ok(())
-}
-
-fn options(
-    flags: &ExecFlags,
-    config: &Config,
-    directory: &Path,
-    given: Given,
-    runs: Vec<PlannedRun>,
-) -> Options {
-    Options {
-        runs,
-        // Most jobs wait more than they compute.
-        capacity: std::thread::available_parallelism()
-            .map_or(MIN_CAPACITY, |cores| cores.get().max(MIN_CAPACITY)),
-        sandboxes: Arc::new(host::sandboxes(config, directory)),
-        settings: Settings {
-            step_debug: flags.debug,
-            env: given.env.into_iter().collect(),
-            max_timeout: Some(config.runner.timeout.get()),
-            local_checkout: !flags.no_skip_checkout,
-            ..Settings::default()
-        },
-        runner_name: "gantry".to_owned(),
-        secrets: given.secrets.into_iter().collect(),
-    }
 }
 
 fn renderer(flags: &ExecFlags, screen: &Screen) -> Box<dyn Renderer> {

@@ -8,9 +8,11 @@ use gantry_actors::engine::expr::{Object, Value};
 use gantry_actors::engine::model::{Diagnostic, Workflow};
 use gantry_actors::engine::plan::dispatch::{self, Inputs};
 use gantry_actors::engine::plan::graph::{Run, RunSpec};
+use gantry_actors::engine::plan::preview::preview;
 use gantry_actors::local::PlannedRun;
 
 use super::super::sources::Sources;
+use super::dryrun::Plan;
 use super::facts::{LocalEvent, facts};
 use super::git::Repository;
 use super::given::{Given, Values};
@@ -41,21 +43,50 @@ impl Planner<'_> {
     ) -> anyhow::Result<Vec<PlannedRun>> {
         let mut runs = Vec::new();
         for workflow in workflows {
-            runs.extend(self.plan(workflow, sources)?);
+            let run = self.plan(workflow, sources, Run::new)?;
+            runs.extend(run.map(|run| PlannedRun {
+                title: title(workflow),
+                run,
+            }));
         }
         Ok(runs)
     }
 
-    /// Makes a run of a workflow; `None` if it has mistakes, which are named on stderr.
+    /// Plans what workflows would do; the mistakes of those that cannot run are named on stderr.
+    ///
+    /// # Errors
+    /// See [`Planner::plan`].
+    pub fn preview_all(
+        &self,
+        workflows: &[Arc<Workflow>],
+        sources: &mut Sources,
+    ) -> anyhow::Result<Vec<Plan>> {
+        let mut plans = Vec::new();
+        for workflow in workflows {
+            plans.extend(self.plan(workflow, sources, preview)?.map(|jobs| Plan {
+                title: title(workflow),
+                file: workflow.file.to_string(),
+                jobs,
+            }));
+        }
+        Ok(plans)
+    }
+
+    /// Makes something of what a run is made of; `None` if the workflow has mistakes, which are named on stderr.
     ///
     /// # Errors
     /// The payload is no value of the expression language, or stderr is gone.
-    fn plan(&self, workflow: &Arc<Workflow>, sources: &mut Sources) -> anyhow::Result<Option<PlannedRun>> {
+    fn plan<T>(
+        &self,
+        workflow: &Arc<Workflow>,
+        sources: &mut Sources,
+        make: impl FnOnce(RunSpec<'_>) -> Result<T, Vec<Diagnostic>>,
+    ) -> anyhow::Result<Option<T>> {
         let planned = match self.inputs(workflow) {
             Ok(inputs) => {
                 let github = self.github(workflow, &inputs)?;
                 sources.called(self.directory, workflow).and_then(|library| {
-                    Run::new(RunSpec {
+                    make(RunSpec {
                         workflow: Arc::clone(workflow),
                         workflows: &library,
                         github: Arc::new(github),
@@ -69,10 +100,7 @@ impl Planner<'_> {
             Err(mistakes) => Err(mistakes),
         };
         match planned {
-            Ok(run) => {
-                let title = workflow.name.clone().unwrap_or_else(|| workflow.file.to_string());
-                Ok(Some(PlannedRun { title, run }))
-            }
+            Ok(planned) => Ok(Some(planned)),
             Err(mistakes) => {
                 sources.report(&mistakes).context("cannot write to stderr")?;
                 Ok(None)
@@ -99,6 +127,11 @@ impl Planner<'_> {
         let event = with_inputs(event, inputs);
         Ok(facts(self.event, event, self.repository, self.directory, workflow).github())
     }
+}
+
+/// What a person calls a workflow.
+fn title(workflow: &Workflow) -> String {
+    workflow.name.clone().unwrap_or_else(|| workflow.file.to_string())
 }
 
 /// The payload with the inputs as `workflow_dispatch` carries them.

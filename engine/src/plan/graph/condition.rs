@@ -9,6 +9,7 @@ use crate::expr::{
     EvalError, Explanation, HashFilesError, Host, Object, Operands, Recorder, Scope, StatusFunction, Value,
 };
 use crate::mask::Masks;
+use crate::model::Condition;
 
 /// What the status functions of one job know.
 struct Status<'a> {
@@ -138,7 +139,7 @@ impl Run {
         let job = &self.job(at).job;
         match answer {
             Ok(value) if value.is_truthy() => Ok(Decision::Run),
-            Ok(_) => Ok(Decision::Skip(reason(status, job.condition.expression.source()))),
+            Ok(_) => Ok(Decision::Skip(reason(status, &job.condition))),
             Err(error) => {
                 let file = &self.frame(at.frame).workflow.file;
                 Err(evaluate::failed_condition(job, file, &error))
@@ -164,7 +165,8 @@ pub(super) fn conceal(masks: &Masks, secrets: &Object) {
     }
 }
 
-fn reason(status: &Status<'_>, source: &str) -> String {
+fn reason(status: &Status<'_>, condition: &Condition) -> String {
+    let source = condition.expression.source();
     if source.starts_with("success()") {
         if status.cancelled {
             return "the run was cancelled".to_owned();
@@ -173,9 +175,8 @@ fn reason(status: &Status<'_>, source: &str) -> String {
             return format!("job '{id}', which it needs, ended with {}", conclusion.as_str());
         }
     }
-    // What the author wrote, without what was wrapped around it.
-    let written = source
-        .strip_prefix("success() && (")
-        .and_then(|source| source.strip_suffix(')'));
-    format!("its condition is false: {}", written.unwrap_or(source))
+    format!(
+        "its condition is false: {}",
+        condition.written().unwrap_or(source)
+    )
 }

@@ -86,7 +86,7 @@ fn rust_files() -> BTreeMap<String, String> {
 /// Tells whether a whole file is tests.
 fn is_test_file(path: &str) -> bool {
     path.split('/')
-        .any(|part| part == "tests" || part == "tests.rs" || part == "benches")
+        .any(|part| part == "tests" || part == "tests.rs" || part == "benches" || part.ends_with("_tests.rs"))
 }
 
 /// The part of a file before its unit tests.

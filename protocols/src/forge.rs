@@ -216,7 +216,7 @@ pub struct Summary {
 pub struct Progress {
     /// The task.
     pub task: TaskId,
-    /// The steps that have changed.
+    /// The steps that have changed, and maybe others that have begun: a later state of a step replaces an earlier one.
     pub steps: Vec<StepState>,
     /// The annotations that steps have made.
     pub annotations: Vec<Annotation>,
@@ -259,6 +259,8 @@ pub struct Report {
     pub started: SystemTime,
     /// When it ended.
     pub stopped: SystemTime,
+    /// Every step that has begun or was skipped, as it ended: a forge may take a step that is not told of for a running one.
+    pub steps: Vec<StepState>,
     /// The number that the next row would have: the forge has every row before it, and there will be no other.
     pub rows: RowIndex,
 }

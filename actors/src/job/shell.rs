@@ -273,6 +273,7 @@ impl Job {
             outputs: outputs.into_iter().collect(),
             started: self.started,
             stopped: clock.now(),
+            steps: Vec::new(),
             rows,
         };
         let forge = self.spec.context.forge.clone();

@@ -83,14 +83,22 @@ impl Backlog {
                 ..Progress::of(self.task)
             },
         });
+        let progress: Vec<Pending> = progress.collect();
+        let mut steps = self.steps.clone();
+        for step in progress.iter().flat_map(|item| &item.progress.steps) {
+            steps.retain(|known| known.index != step.index);
+            steps.push(step.clone());
+        }
+        steps.sort_by_key(|step| step.index);
         LastWords {
-            progress: progress.collect(),
+            progress,
             report: Report {
                 task: self.task,
                 conclusion: Conclusion::Failure,
                 outputs: BTreeMap::new(),
                 started: self.claimed.map_or(now, |claimed| now.min(claimed)),
                 stopped: now,
+                steps,
                 rows: next,
             },
             rows,

@@ -268,6 +268,8 @@ pub struct StoredReport {
     outputs: BTreeMap<String, String>,
     started: Time,
     stopped: Time,
+    #[serde(default)]
+    steps: Vec<StoredStep>,
     rows: u64,
 }
 
@@ -278,6 +280,7 @@ impl From<&Report> for StoredReport {
             outputs: report.outputs.clone(),
             started: report.started.into(),
             stopped: report.stopped.into(),
+            steps: report.steps.iter().map(StoredStep::from).collect(),
             rows: report.rows.0,
         }
     }
@@ -292,6 +295,7 @@ impl StoredReport {
             outputs: self.outputs,
             started: self.started.into(),
             stopped: self.stopped.into(),
+            steps: self.steps.into_iter().map(StepState::from).collect(),
             rows: RowIndex(self.rows),
         }
     }

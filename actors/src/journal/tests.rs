@@ -72,6 +72,7 @@ fn report(conclusion: Conclusion) -> Report {
         outputs: BTreeMap::from([("key".to_owned(), "grüße\nzwei".to_owned())]),
         started: at(800),
         stopped: at(2000),
+        steps: vec![step(0, 1, 2, Some(Conclusion::Success))],
         rows: RowIndex(4),
     }
 }

@@ -9,9 +9,6 @@ use crate::commands::Annotation;
 use crate::mask::{LeakReport, Masks, Redactor};
 use crate::plan::Conclusion;
 
-/// How much text is gathered before it is sent on without being asked.
-const PENDING_LIMIT: usize = 256 * 1024;
-
 /// The log of one top-level step, or of the runner's own work for the job.
 pub struct StepLog {
     sender: EntrySender,
@@ -57,11 +54,6 @@ impl StepLog {
     /// Adds text as it comes: lines may be cut anywhere.
     pub fn text(&mut self, text: &str) {
         self.pending.push_str(text);
-    }
-
-    /// Tells whether so much is pending that it should be sent now.
-    pub fn is_full(&self) -> bool {
-        self.pending.len() >= PENDING_LIMIT
     }
 
     /// Sends every complete line, and of a line without an end all but its last row. Waits while the job's stream is

@@ -3,26 +3,33 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use tokio::time::{Instant, sleep};
+use tokio::time::sleep;
 
-use super::procfs::Entry;
-use super::tree::JobTree;
-use super::{blocking, kill, storm};
+use super::procfs::{self, Entry};
+use super::tree::{JobTree, Tree};
+use super::{blocking, storm};
 use crate::backend::Orphan;
 
-/// How long killed processes may take to go; one that hangs in the kernel longer is left to it.
-const GONE_WITHIN: Duration = Duration::from_secs(2);
+/// How old, in hundredths of a second, a process is when it certainly is the program that it was started for.
+///
+/// A script that ends with `RUNNER_TRACKING_ID= daemon &` leaves a child that still is the script's shell for a moment,
+/// with the environment of the shell; whether it opts out shows only then.
+const SETTLED: u64 = 10;
 
-/// Kills the job's processes and waits until they are gone, so that they no longer write into its directories.
+/// Kills the job's processes and waits until they are gone.
 pub(super) async fn end(job: Arc<JobTree>) -> Vec<Orphan> {
-    let killed = blocking(move || storm::kill_all(&*job)).await;
-    let deadline = Instant::now() + GONE_WITHIN;
-    let mut pause = Duration::from_millis(1);
-    while killed.iter().any(|entry| kill::is_alive(entry.id)) && Instant::now() < deadline {
+    let seen = Arc::clone(&job);
+    if let Some(pause) = blocking(move || until_settled(&seen)).await {
         sleep(pause).await;
-        pause = (pause * 2).min(Duration::from_millis(50));
     }
-    killed.into_iter().map(orphan).collect()
+    storm::end(job).await.into_iter().map(orphan).collect()
+}
+
+/// How long to wait until the youngest of the job's processes shows what it is; `None` if all do.
+fn until_settled(job: &JobTree) -> Option<Duration> {
+    let youngest = job.members(&procfs::table()).into_iter().map(|id| id.start).max()?;
+    let age = procfs::now()?.saturating_sub(youngest);
+    (age < SETTLED).then(|| Duration::from_millis((SETTLED - age) * 10))
 }
 
 fn orphan(entry: Entry) -> Orphan {

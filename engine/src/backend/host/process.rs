@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::net::unix::pipe::Receiver;
 
+use super::blocking;
 use super::drain::Drains;
 use super::kill;
 use super::procfs;
@@ -82,8 +83,8 @@ impl Process for HostProcess {
         self.signal_group(signal);
         let tree = Arc::clone(&self.tree);
         let group = self.group();
-        // Reading the process table blocks for milliseconds.
-        let rest = tokio::task::spawn_blocking(move || signal_rest(&tree, group, signal));
+        // A task of its own, so that the whole tree is signalled also when the caller stops waiting.
+        let rest = tokio::spawn(signal_rest(tree, group, signal));
         Box::pin(async move {
             if let Err(error) = rest.await {
                 tracing::error!(%error, "failed to signal a step's processes");
@@ -112,12 +113,18 @@ impl Drop for HostProcess {
     }
 }
 
-/// Signals the members of the tree that the signal to the group did not reach.
-fn signal_rest(tree: &StepTree, group: Option<u32>, signal: Signal) {
+/// Signals the members of the tree that the signal to the group did not reach; after a kill they are gone.
+async fn signal_rest(tree: Arc<StepTree>, group: Option<u32>, signal: Signal) {
     if signal == Signal::Kill {
-        storm::kill_all(tree);
-        return;
+        storm::end(tree).await;
+    } else {
+        // Reading the process table blocks for milliseconds.
+        blocking(move || signal_outside(&tree, group, signal)).await;
     }
+}
+
+/// Signals the members of the tree that are outside the process group.
+fn signal_outside(tree: &StepTree, group: Option<u32>, signal: Signal) {
     let table = procfs::table();
     let outside =
         |pid: u32| group.is_none() || table.get(&pid).is_some_and(|entry| Some(entry.group) != group);

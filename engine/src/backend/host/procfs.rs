@@ -83,6 +83,15 @@ fn parse_stat(text: &str) -> Option<Entry> {
     })
 }
 
+/// The time since the boot of the machine in clock ticks, in which [`Identity::start`] is measured.
+///
+/// The kernel counts hundredths of a second for every program, whatever it does itself (proc(5), `sysconf(3)`).
+pub(super) fn now() -> Option<u64> {
+    let text = fs::read_to_string("/proc/uptime").ok()?;
+    let (seconds, hundredths) = text.split_whitespace().next()?.split_once('.')?;
+    Some(seconds.parse::<u64>().ok()? * 100 + hundredths.parse::<u64>().ok()?)
+}
+
 /// The environment that a process was started with, as `NAME=value` joined by NUL; empty when it cannot be read.
 pub(super) fn environment(pid: u32) -> Vec<u8> {
     fs::read(format!("/proc/{pid}/environ")).unwrap_or_default()
@@ -150,6 +159,13 @@ mod tests {
         let table = table();
         assert_eq!(table[&own].id, entry(own).unwrap().id);
         assert!(!table[&own].zombie);
+    }
+
+    #[test]
+    fn the_clock_is_that_of_start_times() {
+        let started = entry(std::process::id()).unwrap().id.start;
+        let age = now().unwrap() + 1 - started;
+        assert!(age < 100 * 60 * 60, "these tests take less than an hour, not {age}");
     }
 
     #[test]

@@ -1,9 +1,13 @@
 //! Ends processes that may multiply while they are being ended.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
 
 use rustix::process::Signal;
+use tokio::time::{Instant, sleep};
 
+use super::blocking;
 use super::kill;
 use super::procfs::{self, Entry, Table};
 use super::tree::Tree;
@@ -23,13 +27,29 @@ const LOOKS: usize = 2000;
 /// In how many looks a process is taken for new: one that is just starting a program shows no environment.
 const NEW_FOR: u8 = 3;
 
+/// How long killed processes may take to go; one that hangs in the kernel longer is left to it.
+const GONE_WITHIN: Duration = Duration::from_secs(2);
+
+/// Kills the members of a tree until there are no new ones, and waits until they are gone, so that they no longer write
+/// into the job's directories; returns what was killed.
+pub(super) async fn end(tree: Arc<impl Tree + Send + Sync + 'static>) -> Vec<Entry> {
+    let killed = blocking(move || kill_all(&*tree)).await;
+    let deadline = Instant::now() + GONE_WITHIN;
+    let mut pause = Duration::from_millis(1);
+    while killed.iter().any(|entry| kill::is_alive(entry.id)) && Instant::now() < deadline {
+        sleep(pause).await;
+        pause = (pause * 2).min(Duration::from_millis(50));
+    }
+    killed
+}
+
 /// Kills the members of a tree until there are no new ones; returns what was killed.
 ///
 /// Everything is stopped as soon as it is found and killed at the end: a parent that was killed first would leave
 /// children that can no longer be found through it.
 /// A process that only starts its successor and ends can slip through a look at the whole table, which takes longer
 /// than its life; so after each sweep only the processes that are new are looked at, many times and quickly.
-pub(super) fn kill_all(tree: &impl Tree) -> Vec<Entry> {
+fn kill_all(tree: &impl Tree) -> Vec<Entry> {
     let mut storm = Storm {
         tree,
         stopped: BTreeMap::new(),

@@ -235,6 +235,11 @@ async fn the_end_of_a_job_spares_only_what_changed_its_tracking_id() {
     );
     let (text, _) = fixture.run(&script).await;
     let started: Vec<u32> = text.lines().map(|line| line.parse().unwrap()).collect();
+    // Before a child has become its program it has the shell's environment, and so has not opted out yet.
+    let (spared, others) = started.split_last().unwrap();
+    let opted_out = || procfs::has_entry(&procfs::environment(*spared), b"RUNNER_TRACKING_ID=");
+    let is_program = |pid: &u32| procfs::entry(*pid).is_some_and(|entry| entry.name == "sleep");
+    wait_for("the programs", || started.iter().all(is_program) && opted_out()).await;
     let mut ended: Vec<u32> = fixture
         .sandbox
         .end_orphans()
@@ -243,7 +248,6 @@ async fn the_end_of_a_job_spares_only_what_changed_its_tracking_id() {
         .map(|orphan| orphan.pid)
         .collect();
     ended.sort_unstable();
-    let (spared, others) = started.split_last().unwrap();
     let mut others = others.to_vec();
     others.sort_unstable();
     assert_eq!(ended, others);

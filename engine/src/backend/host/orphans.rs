@@ -27,7 +27,11 @@ pub(super) async fn end(job: Arc<JobTree>) -> Vec<Orphan> {
 
 /// How long to wait until the youngest of the job's processes shows what it is; `None` if all do.
 fn until_settled(job: &JobTree) -> Option<Duration> {
-    let youngest = job.members(&procfs::table()).into_iter().map(|id| id.start).max()?;
+    let youngest = job
+        .members(&procfs::table())
+        .into_iter()
+        .map(|id| id.start)
+        .max()?;
     let age = procfs::now()?.saturating_sub(youngest);
     (age < SETTLED).then(|| Duration::from_millis((SETTLED - age) * 10))
 }

@@ -165,7 +165,10 @@ mod tests {
     fn the_clock_is_that_of_start_times() {
         let started = entry(std::process::id()).unwrap().id.start;
         let age = now().unwrap() + 1 - started;
-        assert!(age < 100 * 60 * 60, "these tests take less than an hour, not {age}");
+        assert!(
+            age < 100 * 60 * 60,
+            "these tests take less than an hour, not {age}"
+        );
     }
 
     #[test]

@@ -332,6 +332,14 @@ pub enum Error {
         /// What it said.
         reason: String,
     },
+    /// The forge does not know the task, or knows it no more.
+    #[error("{operation}: the task is gone: {reason}")]
+    Gone {
+        /// The call.
+        operation: &'static str,
+        /// What the forge said.
+        reason: String,
+    },
     /// The forge has lost rows that it had acknowledged.
     #[error(
         "task {task}: submitted logs are lost: the forge has {kept} rows of the {acknowledged} that it acknowledged"
@@ -355,9 +363,11 @@ impl Error {
         match self {
             Self::Unavailable { .. } | Self::Unusable { .. } => Retry::Later,
             Self::Busy { pause, .. } => Retry::After(*pause),
-            Self::Refused { .. } | Self::Unsupported { .. } | Self::LogLost { .. } | Self::Exhausted => {
-                Retry::Never
-            }
+            Self::Refused { .. }
+            | Self::Unsupported { .. }
+            | Self::Gone { .. }
+            | Self::LogLost { .. }
+            | Self::Exhausted => Retry::Never,
             Self::Unregistered { .. } => Retry::Unregistered,
         }
     }
@@ -371,6 +381,10 @@ impl Error {
 pub trait Forge: Send + Sync {
     /// Asks for at most `capacity` jobs; an empty answer means that there is none now.
     fn claim(&self, capacity: usize) -> BoxFuture<'_, Result<Vec<Claim>, Error>>;
+
+    /// Says what another process has told the forge of a task that it left behind. Called before anything else is said
+    /// of such a task; for forges that want all steps with each update, or that must notice lost rows.
+    fn resume(&self, _task: TaskId, _steps: Vec<StepState>, _rows: RowIndex) {}
 
     /// Appends the rows of one task; rows that the forge already has are skipped by their number.
     ///

@@ -69,6 +69,7 @@ struct Job {
 pub struct Client {
     jobs: mpsc::Sender<Job>,
     host: Arc<str>,
+    address: Arc<str>,
 }
 
 impl Client {
@@ -80,15 +81,21 @@ impl Client {
     /// The options cannot be used.
     pub fn start(options: Options) -> Result<Self, SetUpError> {
         let host = options.address.authority().into();
+        let address = options.address.to_string().into();
         let transport = Transport::new(options)?;
         let (jobs, waiting) = mpsc::channel(WAITING);
         tokio::task::spawn_local(serve(transport, waiting));
-        Ok(Self { jobs, host })
+        Ok(Self { jobs, host, address })
     }
 
     /// The server's host, and its port if that is not the scheme's own.
     pub fn host(&self) -> &str {
         &self.host
+    }
+
+    /// The server's address, as a person would write it.
+    pub fn address(&self) -> &str {
+        &self.address
     }
 
     /// Sends a request and reads the whole answer, whatever its status.

@@ -382,10 +382,6 @@ pub trait Forge: Send + Sync {
     /// Asks for at most `capacity` jobs; an empty answer means that there is none now.
     fn claim(&self, capacity: usize) -> BoxFuture<'_, Result<Vec<Claim>, Error>>;
 
-    /// Says what another process has told the forge of a task that it left behind. Called before anything else is said
-    /// of such a task; for forges that want all steps with each update, or that must notice lost rows.
-    fn resume(&self, _task: TaskId, _steps: Vec<StepState>, _rows: RowIndex) {}
-
     /// Appends the rows of one task; rows that the forge already has are skipped by their number.
     ///
     /// The batches are in order and without a gap: each begins with the number after the last row of the one before.

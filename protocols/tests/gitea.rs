@@ -160,6 +160,7 @@ fn report(outputs: &[&str]) -> Report {
             .collect::<BTreeMap<_, _>>(),
         started: SystemTime::UNIX_EPOCH + Duration::from_secs(5),
         stopped: SystemTime::UNIX_EPOCH + Duration::from_mins(1),
+        steps: Vec::new(),
         rows: RowIndex(2),
     }
 }
@@ -515,9 +516,8 @@ fn every_update_carries_all_steps_and_no_conclusion() {
     block_on(async {
         let server = HttpServer::start([updated(0, &[]), updated(0, &[]), updated(0, &[])]).await;
         let forge = forge(&server);
-        forge.resume(TaskId(7), vec![step(0, Some(Conclusion::Success))], RowIndex(0));
         let told = [
-            progress(vec![step(1, None)]),
+            progress(vec![step(0, Some(Conclusion::Success)), step(1, None)]),
             progress(vec![step(1, Some(Conclusion::Failure))]),
             progress(Vec::new()),
         ];

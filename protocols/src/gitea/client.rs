@@ -21,7 +21,7 @@ use super::wire::{
 };
 use crate::connect::Client;
 use crate::forge::{
-    Ack, Claim, Directive, Error, Forge, LogBatch, Progress, Report, Retry, RowIndex, StepState, TaskId,
+    Ack, Claim, Directive, Error, Forge, LogBatch, Progress, Report, Retry, RowIndex, TaskId,
 };
 
 /// The longest key of an output that the servers keep, in bytes.
@@ -338,10 +338,6 @@ impl GiteaForge {
 impl Forge for GiteaForge {
     fn claim(&self, capacity: usize) -> BoxFuture<'_, Result<Vec<Claim>, Error>> {
         Box::pin(self.fetch(capacity))
-    }
-
-    fn resume(&self, task: TaskId, steps: Vec<StepState>, rows: RowIndex) {
-        self.with(task, |known| known.resume(steps, rows));
     }
 
     fn append_log(&self, batches: Vec<LogBatch>) -> BoxFuture<'_, Result<Ack, Error>> {

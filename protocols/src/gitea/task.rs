@@ -33,14 +33,6 @@ impl Task {
             .extend(steps.into_iter().map(|step| (step.index, step)));
     }
 
-    /// The states of steps from before this process; what is known since then is newer.
-    pub fn resume(&mut self, steps: Vec<StepState>, rows: RowIndex) {
-        for step in steps {
-            self.steps.entry(step.index).or_insert(step);
-        }
-        self.acked = self.acked.max(rows);
-    }
-
     /// The state of a task that goes on.
     pub fn state(&self, task: TaskId) -> wire::TaskState {
         let started = self.steps.values().filter_map(|step| step.started).min();
@@ -54,7 +46,8 @@ impl Task {
     }
 
     /// The state of a task that has ended; so have all its steps.
-    pub fn final_state(&self, report: &Report) -> wire::TaskState {
+    pub fn final_state(&mut self, report: &Report) -> wire::TaskState {
+        self.merge(report.steps.clone());
         let rest = match report.conclusion {
             Conclusion::Skipped => Conclusion::Skipped,
             _ => Conclusion::Cancelled,
@@ -122,6 +115,7 @@ mod tests {
             outputs: BTreeMap::new(),
             started: at(5),
             stopped: at(60),
+            steps: Vec::new(),
             rows: RowIndex(20),
         }
     }
@@ -171,7 +165,7 @@ mod tests {
             step(1, 20, None),
             waiting,
         ]);
-        let ends = |conclusion| show(&task.final_state(&report(conclusion)));
+        let mut ends = |conclusion| show(&task.final_state(&report(conclusion)));
         let expected = [
             "7: 2 5..60",
             "0: 1 10..15 0+10",
@@ -185,16 +179,10 @@ mod tests {
             ..report(Conclusion::Cancelled)
         };
         assert_eq!(show(&task.final_state(&set_back))[0], "7: 3 5..5");
-    }
-
-    #[test]
-    fn what_another_process_has_told_is_older_than_what_is_known() {
-        let mut task = Task::default();
-        task.merge(vec![step(1, 20, Some((25, Conclusion::Success)))]);
-        task.acked = RowIndex(3);
-        task.resume(vec![step(0, 10, None), step(1, 20, None)], RowIndex(9));
-        assert_eq!(task.acked, RowIndex(9));
-        let expected = ["7: 0 10..-", "0: 0 10..- 0+10", "1: 1 20..25 10+10"];
-        assert_eq!(show(&task.state(TaskId(7))), expected);
+        let told = Report {
+            steps: vec![step(1, 20, Some((25, Conclusion::Failure)))],
+            ..report(Conclusion::Failure)
+        };
+        assert_eq!(show(&task.final_state(&told))[2], "1: 2 20..25 10+10");
     }
 }

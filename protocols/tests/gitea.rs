@@ -495,6 +495,55 @@ fn many_rows_go_in_several_requests_and_partial_success_counts() {
 }
 
 #[test]
+fn requests_for_rows_shrink_until_they_pass_a_proxy() {
+    block_on(async {
+        let long = "x".repeat(30_000);
+        let rows: Vec<&str> = (0..8).map(|_| long.as_str()).collect();
+        let too_large = || Reply::from(Answer::new(413, "text/html", "<html>"));
+        let script = [
+            too_large(),
+            too_large(),
+            acked(4),
+            acked(8),
+            too_large(),
+            too_large(),
+        ];
+        let server = HttpServer::start(script).await;
+        let forge = forge(&server);
+        let append = async |rows: &[&str]| forge.append_log(vec![batch(0, rows)]).await;
+        for _ in 0..2 {
+            let error = append(&rows).await.unwrap_err();
+            assert_eq!(error.retry(), Retry::After(Duration::ZERO), "{error}");
+        }
+        assert_eq!(append(&rows).await.unwrap().next, RowIndex(8));
+        let sizes: Vec<_> = server
+            .received()
+            .iter()
+            .map(|received| decode::<UpdateLogRequest>(received).rows.len())
+            .collect();
+        assert_eq!(sizes, [8, 8, 4, 4]);
+        // One row cannot be made smaller.
+        let error = append(&rows[..1]).await.unwrap_err();
+        assert_eq!(error.retry(), Retry::Later, "{error}");
+    });
+}
+
+#[test]
+fn two_requests_for_tasks_never_use_one_key_at_the_same_time() {
+    block_on(async {
+        let server = HttpServer::start([fetched(&[1], 1), fetched(&[2], 1)]).await;
+        let forge = forge(&server);
+        let (first, second) = tokio::join!(forge.claim(1), forge.claim(1));
+        assert_eq!((first.unwrap().len(), second.unwrap().len()), (1, 1));
+        let received = server.received();
+        assert_ne!(
+            received[0].header("x-runner-request-key"),
+            received[1].header("x-runner-request-key")
+        );
+    });
+}
+
+#[test]
 fn rows_after_the_logs_end_are_dropped() {
     block_on(async {
         let archived = "log file has been archived";

@@ -1,6 +1,7 @@
 //! A runner's connection to one Gitea or Forgejo.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
@@ -9,7 +10,7 @@ use futures::future::BoxFuture;
 use super::CAPABILITIES;
 use super::claim::{claim, conclusion_of, timestamp};
 use super::fetch::Fetch;
-use super::log::{self, REQUEST_BYTES, signed};
+use super::log::{self, LEAST_BYTES, REQUEST_BYTES, signed};
 use super::quirks::Seen;
 use super::registrar::{Declared, tidy};
 use super::service::{Credentials, DECLARE, FETCH_TASK, Failure, Service, UPDATE_LOG, UPDATE_TASK};
@@ -60,6 +61,8 @@ pub struct GiteaForge {
     fetch: tokio::sync::Mutex<Fetch>,
     tasks: Mutex<HashMap<TaskId, Task>>,
     capabilities: Mutex<String>,
+    /// How large a request for rows may be: less once something before the server has let one not pass.
+    request_bytes: AtomicUsize,
 }
 
 impl GiteaForge {
@@ -71,6 +74,7 @@ impl GiteaForge {
             fetch: tokio::sync::Mutex::default(),
             tasks: Mutex::default(),
             capabilities: Mutex::default(),
+            request_bytes: AtomicUsize::new(REQUEST_BYTES),
         }
     }
 
@@ -158,7 +162,8 @@ impl GiteaForge {
         };
         let (task, end) = (last.task, last.next());
         let mut acked = None;
-        for request in log::requests(&batches, REQUEST_BYTES) {
+        let limit = self.request_bytes.load(Ordering::Relaxed);
+        for request in log::requests(&batches, limit) {
             let wanted = log::end_of(&request);
             match self.append_rows(task, request).await {
                 Ok(Some(next)) => acked = Some(next),
@@ -186,6 +191,9 @@ impl GiteaForge {
                 tracing::warn!(%task, "the forge has closed the log already; later rows are dropped");
                 return Ok(None);
             }
+            Err(failure) if failure.seen == Seen::TooLarge && request.rows.len() > 1 => {
+                return Err(self.shrink(failure.error));
+            }
             Err(failure) => return Err(failure.error),
         };
         let mut tasks = lock(&self.tasks);
@@ -193,6 +201,20 @@ impl GiteaForge {
         let next = log::acknowledged(task, known.acked, first, end, answer.ack_index)?;
         known.acked = known.acked.max(next);
         Ok(Some(next))
+    }
+
+    /// The same rows can be sent at once, in smaller requests.
+    fn shrink(&self, error: Error) -> Error {
+        let size = self.request_bytes.load(Ordering::Relaxed) / 2;
+        if size < LEAST_BYTES {
+            return error;
+        }
+        self.request_bytes.store(size, Ordering::Relaxed);
+        Error::Busy {
+            operation: UPDATE_LOG.name,
+            reason: error.to_string(),
+            pause: Duration::ZERO,
+        }
     }
 
     async fn update_log(&self, request: &UpdateLogRequest) -> Result<UpdateLogResponse, Failure> {

@@ -6,6 +6,8 @@ use crate::forge::{Error, LogBatch, RowIndex, TaskId};
 
 /// The longest request for rows, about: proxies before a forge often let no more than a megabyte pass.
 pub(super) const REQUEST_BYTES: usize = 512 * 1024;
+/// Below this size nothing is gained by smaller requests: a row may be as long.
+pub(super) const LEAST_BYTES: usize = 64 * 1024;
 /// What a row takes besides its text.
 const ROW_BYTES: usize = 24;
 

@@ -21,12 +21,15 @@ pub(super) enum Seen {
     TimeUp,
     /// The log is closed already.
     Archived,
+    /// Something before the server does not let a request of this size pass.
+    TooLarge,
 }
 
 /// Sees what only some callers want to know.
 pub(super) fn see(operation: &str, error: &Call) -> Seen {
     let said = Said::of(error);
     match said.code {
+        _ if matches!(error, Call::Http { status: 413, .. }) => Seen::TooLarge,
         Code::DeadlineExceeded => Seen::TimeUp,
         _ if operation == "UpdateLog" && said.text.contains("log file has been archived") => Seen::Archived,
         _ => Seen::Failure,
@@ -203,8 +206,7 @@ fn page(
         )),
         _ => {
             let reason = format!("{url}: HTTP status {status} without an error of the forge's own");
-            let pause = retry_after.or((status == 429).then_some(LOCKED));
-            unavailable(operation, reason, pause)
+            unavailable(operation, reason, retry_after)
         }
     }
 }

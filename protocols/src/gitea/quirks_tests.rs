@@ -180,7 +180,7 @@ fn pages_are_not_the_servers_word() {
         (408, "Unavailable"),
         (413, "Unusable"),
         (418, "Unusable"),
-        (429, "Busy 1s"),
+        (429, "Unavailable"),
         (500, "Unavailable"),
         (502, "Unavailable"),
         (503, "Unavailable"),
@@ -291,6 +291,7 @@ fn only_some_callers_want_to_know_more() {
             Seen::TimeUp,
         ),
         ("FetchTask", http(504), Seen::Failure),
+        ("UpdateLog", http(413), Seen::TooLarge),
     ];
     for (operation, error, expected) in table {
         assert_eq!(see(operation, &error), expected, "{error}");

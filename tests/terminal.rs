@@ -5,9 +5,9 @@
 mod harness;
 
 use std::fs::File;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
-use std::process::Stdio;
+use std::process::{Command, Stdio};
 
 use harness::Project;
 use rustix::fs::{Mode, OFlags, open};
@@ -97,6 +97,64 @@ fn a_terminal_gets_a_tree_and_the_log_of_what_failed() {
         "a job acted on the terminal:\n{shown:?}"
     );
     project.assert_nothing_left();
+}
+
+/// The command in a session of its own, whose terminal is its standard input.
+#[expect(clippy::disallowed_methods, reason = "the program under test")]
+fn in_session(command: &Command) -> Command {
+    let mut session = Command::new("setsid");
+    session
+        .arg("--ctty")
+        .arg(command.get_program())
+        .args(command.get_args());
+    session.env_clear();
+    for (name, value) in command.get_envs() {
+        session.env(name, value.expect("a value"));
+    }
+    session.current_dir(command.get_current_dir().expect("a directory"));
+    session
+}
+
+#[test]
+fn a_secret_is_asked_for_and_not_shown_while_it_is_typed() {
+    let workflow = "\
+name: ci
+on: push
+jobs:
+  a:
+    runs-on: x
+    steps: [{run: 'echo \"length ${#TOKEN}\"', env: {TOKEN: '${{ secrets.TOKEN }}'}}]
+";
+    for (typed, code, expected) in [
+        ("hunter2-hunter2\n", 0, "length 15"),
+        ("\u{4}", 2, "--secret token has no value"),
+    ] {
+        let project = Project::with_workflow(workflow);
+        let (mut screen, terminal) = terminal();
+        let end = || Stdio::from(terminal.try_clone().expect("a descriptor"));
+        let command = project.command(&["exec", "-i", "host", "--plain", "-s", "token"]);
+        // The end of the terminal comes when nobody holds it any more, this command included.
+        let mut child = in_session(&command)
+            .stdin(end())
+            .stdout(end())
+            .stderr(end())
+            .spawn()
+            .expect("setsid starts");
+        drop(terminal);
+        let mut shown = String::new();
+        let mut is_asked = false;
+        let mut buffer = [0; 4096];
+        while let Ok(length @ 1..) = screen.read(&mut buffer) {
+            shown.push_str(&String::from_utf8_lossy(&buffer[..length]));
+            if !is_asked && shown.contains("value of secret TOKEN: ") {
+                is_asked = true;
+                screen.write_all(typed.as_bytes()).expect("typed");
+            }
+        }
+        assert_eq!(child.wait().expect("an end").code(), Some(code), "{shown}");
+        assert_contains(&shown, &[expected]);
+        assert!(is_asked && !shown.contains("hunter2"), "{shown}");
+    }
 }
 
 #[test]

@@ -47,7 +47,8 @@ impl Bench {
         let sandboxes = HostSandboxes {
             root: self.directory.path().join("jobs"),
             source,
-            tool_cache: self.directory.path().join("tools"),
+            tool_cache: Some(self.directory.path().join("tools")),
+            copy_ignored: false,
             allowed_environment: Vec::new(),
         };
         let context = JobContext {

@@ -50,7 +50,7 @@ async fn adopted_orphans_are_reaped_and_ended_with_their_job_whatever_they_hide(
     let directory = tempfile::TempDir::new().expect("a directory");
     let options = HostOptions {
         root: directory.path().join("jobs"),
-        tool_cache: directory.path().join("tools"),
+        tool_cache: Some(directory.path().join("tools")),
         ..HostOptions::default()
     };
     let sandbox = HostSandbox::create(options).await.expect("a sandbox");

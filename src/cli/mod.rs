@@ -1,16 +1,20 @@
 //! The command line: one table of flags, and the way from it to a command.
 
+mod bug_report;
 mod exec;
 mod exit;
 mod explain;
 pub mod files;
+#[cfg(test)]
+mod help_tests;
+mod manual;
 mod prompt;
 mod sources;
 mod validate;
 
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand};
+use clap::{ArgAction, Args, Parser, Subcommand};
 
 pub use exit::Exit;
 
@@ -37,6 +41,19 @@ enum Command {
     Explain(ExplainFlags),
     /// Check workflow and action.yml files
     Validate(ValidateFlags),
+    /// Print a script that completes commands and flags in a shell
+    Completion {
+        /// The shell
+        shell: manual::Shell,
+    },
+    /// Print the manual, or write one page for each command to a directory
+    Man {
+        /// Where the pages are written
+        #[arg(value_name = "DIR")]
+        directory: Option<PathBuf>,
+    },
+    /// Print what a report of a bug should say of this machine
+    BugReport,
 }
 
 /// The flags of `gantry exec`.
@@ -118,6 +135,28 @@ struct ExecFlags {
     /// Show debug rows of the jobs and what the runner does
     #[arg(short, long)]
     debug: bool,
+    /// Show secrets in the log as they are
+    #[arg(long)]
+    insecure_secrets: bool,
+    /// Copy for the jobs only what git does not ignore; `=false` copies everything
+    #[arg(
+        long,
+        value_name = "BOOL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_value_t = true,
+        default_missing_value = "true",
+        action = ArgAction::Set
+    )]
+    use_gitignore: bool,
+    /// Who shares the tool cache of a job
+    #[arg(long, value_name = "MODE", default_value = "none")]
+    tool_cache_mode: exec::ToolCacheMode,
+    /// The forge that the run is said to be of [default: the server of the remote `origin`]
+    #[arg(long, value_name = "URL")]
+    gitea_instance: Option<String>,
+    #[command(flatten)]
+    containers: exec::ContainerFlags,
 }
 
 /// The flags of `gantry explain`.
@@ -183,6 +222,9 @@ fn run(cli: Cli) -> exit::Result {
         Command::Exec(flags) => exec::run(&flags, &config.values, &screen),
         Command::Explain(flags) => explain::run(&flags),
         Command::Validate(flags) => validate::run(&flags),
+        Command::Completion { shell } => manual::completion(shell),
+        Command::Man { directory } => manual::pages(directory.as_deref()),
+        Command::BugReport => bug_report::run(),
     }
 }
 

@@ -21,8 +21,10 @@ pub struct HostSandboxes {
     pub root: PathBuf,
     /// The tree that is copied into each workspace; it is never written to.
     pub source: PathBuf,
-    /// Where tools are kept from one job to the next.
-    pub tool_cache: PathBuf,
+    /// Copies what git ignores, too.
+    pub copy_ignored: bool,
+    /// Where tools are kept from one job to the next; without it each job has a tool cache of its own.
+    pub tool_cache: Option<PathBuf>,
     /// More variables of this process's environment that jobs get; a name may end in `*`.
     pub allowed_environment: Vec<String>,
 }
@@ -55,7 +57,7 @@ impl Sandboxes for HostSandboxes {
             key: plan.key.clone(),
             repository: repository.into_owned(),
             source: Some(self.source.clone()),
-            copy_ignored: false,
+            copy_ignored: self.copy_ignored,
             tool_cache: self.tool_cache.clone(),
             allowed_environment: self.allowed_environment.clone(),
         };

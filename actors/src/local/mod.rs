@@ -75,7 +75,8 @@ pub async fn execute(
         secrets,
     } = options;
     let masks = Masks::default();
-    for (name, value) in &secrets {
+    let hidden = if settings.show_secrets { &[][..] } else { &secrets };
+    for (name, value) in hidden {
         // The job that is given the secret says why it is not masked.
         if let Err(refusal) = masks.add_secret(name, value) {
             tracing::debug!(name, %refusal, "a secret is not masked");

@@ -27,11 +27,12 @@ pub struct StepLog {
 impl StepLog {
     /// Opens the log of a step, or of no step.
     pub fn open(runtime: &JobRuntime, step: Option<usize>) -> Self {
+        let masks = runtime.log_masks();
         Self {
             sender: runtime.entries.clone(),
             clock: runtime.clock,
-            redactor: runtime.masks.redactor(),
-            masks: runtime.masks.clone(),
+            redactor: masks.redactor(),
+            masks,
             step,
             name: "Set up job".to_owned(),
             pending: String::new(),

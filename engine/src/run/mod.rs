@@ -92,6 +92,8 @@ pub struct JobRuntime {
 pub struct Settings {
     /// `ACTIONS_STEP_DEBUG`: debug lines are shown.
     pub step_debug: bool,
+    /// The log, the annotations and the summaries show secrets as they are.
+    pub show_secrets: bool,
     /// Variables below the `env` of the workflow; the `env` context has them too.
     pub env: Vec<(String, String)>,
     /// The longest time that a job may take, whatever its `timeout-minutes` says.
@@ -140,6 +142,15 @@ impl JobRuntime {
         self.observed = observer.map(|observer| Observed::of(job.clone(), observer));
         self.job = Some(job);
         self
+    }
+
+    /// The values that what people read does not show: none if somebody has decided to see secrets.
+    fn log_masks(&self) -> Masks {
+        if self.settings.show_secrets {
+            Masks::default()
+        } else {
+            self.masks.clone()
+        }
     }
 
     /// A name that no other file of the job has.

@@ -13,12 +13,13 @@ use super::super::exit::{Result, usage};
 use super::super::sources::Fetch;
 use super::given::Values;
 use super::host;
+use super::place::instance;
 use crate::config::Config;
 
 /// Opens the store of actions.
 ///
 /// # Errors
-/// `--default-actions-url` is no URL of a server.
+/// `--default-actions-url` or `--gitea-instance` is no URL of a server.
 pub fn access(flags: &ExecFlags, config: &Config) -> Result<ActionAccess> {
     let sources = Sources {
         default_url: flags.default_actions_url.clone(),
@@ -45,7 +46,7 @@ pub fn access(flags: &ExecFlags, config: &Config) -> Result<ActionAccess> {
     Ok(ActionAccess {
         store,
         sources,
-        token_server: server(&flags.default_actions_url),
+        token_server: server(instance(flags)?.as_deref().unwrap_or(&flags.default_actions_url)),
     })
 }
 

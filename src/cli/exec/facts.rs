@@ -191,6 +191,7 @@ mod tests {
             git_ref: Some("refs/heads/topic".to_owned()),
             url: Some("https://code.example/octo/hello".to_owned()),
             user: Some("Mona".to_owned()),
+            instance: None,
         };
         let facts = of("push", None, &repository);
         assert_eq!(facts.git_ref.as_deref(), Some("refs/heads/topic"));

@@ -15,6 +15,8 @@ pub struct Repository {
     pub url: Option<String>,
     /// `user.name`.
     pub user: Option<String>,
+    /// The server that a person names, instead of the one in the URL; without a slash at its end.
+    pub instance: Option<String>,
 }
 
 impl Repository {
@@ -28,18 +30,30 @@ impl Repository {
             git_ref: ask(&["symbolic-ref", "--quiet", "HEAD"]).or_else(tag),
             url: ask(&["config", "--get", "remote.origin.url"]).and_then(|url| web_url(&url)),
             user: ask(&["config", "--get", "user.name"]),
+            instance: None,
         }
     }
 
     /// `owner/name`, from the URL.
     pub fn name(&self) -> Option<&str> {
-        let (_, path) = self.url.as_deref()?.split_once("://")?;
-        let (_, name) = path.split_once('/')?;
+        let url = self.url.as_deref()?;
+        // A server may live below a path of its host.
+        let below = self
+            .instance
+            .as_deref()
+            .and_then(|server| url.strip_prefix(server)?.strip_prefix('/'));
+        let name = match below {
+            Some(name) => name,
+            None => url.split_once("://")?.1.split_once('/')?.1,
+        };
         (name.split('/').count() == 2).then_some(name)
     }
 
     /// The server, such as `https://github.com`.
     pub fn server(&self) -> Option<&str> {
+        if let Some(instance) = &self.instance {
+            return Some(instance);
+        }
         let url = self.url.as_deref()?;
         let host = url.find("://")? + 3;
         let end = url[host..].find('/')? + host;

@@ -85,6 +85,12 @@ pub fn collect(flags: &ExecFlags, config: &Config, directory: &Path, sources: &S
         let (name, value) = secret(flag, sources)?;
         given.secrets.insert(name, value);
     }
+    if flags.debug {
+        // Workflows ask for it, as they do on a forge whose owner has switched debug rows on.
+        given
+            .secrets
+            .insert("ACTIONS_STEP_DEBUG".to_owned(), "true".to_owned());
+    }
     Ok(given)
 }
 
@@ -127,7 +133,10 @@ fn secret(flag: &str, sources: &Sources<'_>) -> Result<(String, String)> {
     }
     match (sources.ask)(&upper)? {
         Some(value) => Ok((upper, value)),
-        None => Err(no_value("--secret", &name)),
+        None => Err(usage(anyhow!(
+            "--secret {name} has no value, and there is no terminal to ask at: write {name}=VALUE, or set the environment \
+             variable {name}"
+        ))),
     }
 }
 

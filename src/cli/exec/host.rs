@@ -2,12 +2,23 @@
 
 use std::path::{Path, PathBuf};
 
+use clap::ValueEnum;
 use gantry_actors::local::HostSandboxes;
 
+use super::super::ExecFlags;
 use crate::config::Config;
 
+/// Who shares the tool cache of a job.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ToolCacheMode {
+    /// Each job has one of its own, which goes with the job
+    None,
+    /// All jobs of all runs have the same one
+    Shared,
+}
+
 /// Makes sandboxes whose jobs work on copies of `source`.
-pub fn sandboxes(config: &Config, source: &Path) -> HostSandboxes {
+pub fn sandboxes(flags: &ExecFlags, config: &Config, source: &Path) -> HostSandboxes {
     let parent = &config.host.workdir_parent;
     HostSandboxes {
         root: if parent.is_empty() {
@@ -16,7 +27,11 @@ pub fn sandboxes(config: &Config, source: &Path) -> HostSandboxes {
             PathBuf::from(parent)
         },
         source: source.to_owned(),
-        tool_cache: tool_cache(),
+        copy_ignored: !flags.use_gitignore,
+        tool_cache: match flags.tool_cache_mode {
+            ToolCacheMode::None => None,
+            ToolCacheMode::Shared => Some(cache().join("tools")),
+        },
         allowed_environment: Vec::new(),
     }
 }
@@ -24,11 +39,6 @@ pub fn sandboxes(config: &Config, source: &Path) -> HostSandboxes {
 /// A directory of this user's own, because others may write to the directory around it.
 fn default_root() -> PathBuf {
     std::env::temp_dir().join(format!("gantry-{}", rustix::process::getuid().as_raw()))
-}
-
-/// Where tools are kept from one job to the next.
-fn tool_cache() -> PathBuf {
-    cache().join("tools")
 }
 
 /// Where things are kept from one run to the next: in the user's cache.

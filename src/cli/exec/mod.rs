@@ -1,6 +1,7 @@
 //! `gantry exec`: runs the workflows of a directory on this machine.
 
 mod actions;
+mod containers;
 mod dryrun;
 mod facts;
 mod git;
@@ -31,10 +32,12 @@ use super::exit::{Exit, Result, usage};
 use super::sources::Sources;
 use crate::config::Config;
 use crate::render::{Json, Lines, Renderer, Screen, Style, Tree, can_redraw};
+pub use containers::ContainerFlags;
 use dryrun::Plan;
 use facts::LocalEvent;
 use git::Repository;
 use given::Given;
+pub use host::ToolCacheMode;
 use place::{Place, Places};
 use select::{Filtered, Selection};
 use witness::Witness;
@@ -51,11 +54,15 @@ pub fn run(flags: &ExecFlags, config: &Config, screen: &Screen) -> Result {
     let directory = flags.directory.canonicalize().map_err(|error| {
         usage(anyhow!(error).context(format!("no directory {}", flags.directory.display())))
     })?;
+    for sentence in flags.containers.without_effect() {
+        eprintln!("gantry: {sentence}");
+    }
     let session = Session {
         flags,
         config,
         screen,
         places: place::read(&flags.image)?,
+        instance: place::instance(flags)?,
         given: given::collect(flags, config, &directory, &given::Sources::process())?,
         access: actions::access(flags, config)?,
         directory: &directory,
@@ -74,6 +81,7 @@ struct Session<'a> {
     screen: &'a Screen,
     directory: &'a Path,
     places: Places,
+    instance: Option<String>,
     given: Given,
     access: ActionAccess,
 }
@@ -91,7 +99,10 @@ impl Session<'_> {
         }
         let name = select::event_name(flags, &workflows);
         let started = select::started(flags, &workflows, &name)?;
-        let repository = Repository::of(directory);
+        let repository = Repository {
+            instance: self.instance.clone(),
+            ..Repository::of(directory)
+        };
         let event = LocalEvent::new(name, payload, &repository, directory);
         // Without a payload only the event's name is known, and -j asks for a job whatever the filters say.
         let started = if event.is_given && flags.job.is_none() {
@@ -141,10 +152,11 @@ impl Session<'_> {
             // Most jobs wait more than they compute.
             capacity: std::thread::available_parallelism()
                 .map_or(MIN_CAPACITY, |cores| cores.get().max(MIN_CAPACITY)),
-            sandboxes: Arc::new(host::sandboxes(config, self.directory)),
+            sandboxes: Arc::new(host::sandboxes(flags, config, self.directory)),
             settings: Settings {
                 step_debug: flags.debug,
-                env: given.env.into_iter().collect(),
+                env: local_marks(flags).chain(given.env).collect(),
+                show_secrets: flags.insecure_secrets,
                 max_timeout: Some(config.runner.timeout.get()),
                 local_checkout: !flags.no_skip_checkout,
                 actions: Some(self.access.clone()),
@@ -154,6 +166,17 @@ impl Session<'_> {
             secrets: given.secrets.into_iter().collect(),
         }
     }
+}
+
+/// The variables by which workflows tell a local run; a variable that is given wins.
+fn local_marks(flags: &ExecFlags) -> impl Iterator<Item = (String, String)> {
+    let marks = [
+        ("ACT", true),
+        ("ACT_EXEC", true),
+        ("ACT_SKIP_CHECKOUT", !flags.no_skip_checkout),
+    ];
+    let set = marks.into_iter().filter(|(_, is_set)| *is_set);
+    set.map(|(name, _)| (name.to_owned(), "true".to_owned()))
 }
 
 /// Says what would run; a workflow or a job that cannot be planned is a failure.

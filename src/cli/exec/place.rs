@@ -1,9 +1,10 @@
-//! Where jobs run: `-i/--image`.
+//! Where jobs run, `-i/--image`, and which forge they think they are of, `--gitea-instance`.
 
 use std::collections::BTreeMap;
 
 use anyhow::anyhow;
 
+use super::super::ExecFlags;
 use super::super::exit::{Result, usage};
 
 /// Where a job runs.
@@ -58,6 +59,36 @@ pub fn read(values: &[String]) -> Result<Places> {
         }
     }
     Ok(places)
+}
+
+/// The server of `--gitea-instance` as a URL without a slash at its end; a bare name is one of HTTPS.
+///
+/// # Errors
+/// It is no URL of a server, or has credentials in it.
+pub fn instance(flags: &ExecFlags) -> Result<Option<String>> {
+    let Some(given) = &flags.gitea_instance else {
+        return Ok(None);
+    };
+    let url = match given.split_once("://") {
+        Some(_) => given.clone(),
+        None => format!("https://{given}"),
+    };
+    let url = url.trim_end_matches('/');
+    let rest = url
+        .strip_prefix("https://")
+        .or_else(|| url.strip_prefix("http://"));
+    let is_server = rest.is_some_and(|rest| {
+        let host = rest.split('/').next().unwrap_or_default();
+        let is_odd = |c: char| c.is_whitespace() || c.is_control() || "@?#\\".contains(c);
+        !host.is_empty() && !host.starts_with(':') && !rest.contains(is_odd)
+    });
+    if is_server {
+        Ok(Some(url.to_owned()))
+    } else {
+        Err(usage(anyhow!(
+            "--gitea-instance expects the URL of a server, such as https://code.example.com"
+        )))
+    }
 }
 
 #[cfg(test)]

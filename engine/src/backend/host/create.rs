@@ -24,8 +24,8 @@ pub struct HostOptions {
     pub source: Option<PathBuf>,
     /// Copies what git ignores, too.
     pub copy_ignored: bool,
-    /// Where tools are kept from one job to the next.
-    pub tool_cache: PathBuf,
+    /// Where tools are kept from one job to the next; without it the job has a tool cache of its own.
+    pub tool_cache: Option<PathBuf>,
     /// More variables of the runner's environment that the job gets; a name may end in `*`.
     pub allowed_environment: Vec<String>,
 }
@@ -33,10 +33,10 @@ pub struct HostOptions {
 /// Makes everything; on failure what was made is removed again.
 pub(super) fn create(options: &HostOptions) -> Result<HostSandbox, Error> {
     let root = make_root(&options.root)?;
-    let tool_cache = make_root(&options.tool_cache)?;
+    let tool_cache = options.tool_cache.as_deref().map(make_root).transpose()?;
     let tracking = claim::new_tracking_id().map_err(|source| failed(&root, source))?;
     let (directory, claim) = make_unique(&root, options, &tracking)?;
-    match fill(&directory, &tool_cache, options) {
+    match fill(&directory, tool_cache, options) {
         Ok(layout) => Ok(assemble(options, directory, layout, &tracking, claim)),
         Err(error) => {
             match remove::remove_tree(&directory) {
@@ -91,13 +91,14 @@ fn make_unique(root: &Path, options: &HostOptions, tracking: &str) -> Result<(Pa
     }
 }
 
-fn fill(root: &Path, tool_cache: &Path, options: &HostOptions) -> Result<Layout, Error> {
+fn fill(root: &Path, shared_tools: Option<PathBuf>, options: &HostOptions) -> Result<Layout, Error> {
     let name = workspace_name(&options.repository);
     let work = root.join("work");
     let runner_workspace = work.join(name);
     let workspace = runner_workspace.join(name);
     let temp = work.join("_temp");
     let (home, actions) = (root.join("home"), work.join("_actions"));
+    let own_tools = work.join("_tool");
     let (file_commands, workflow) = (temp.join("_runner_file_commands"), temp.join("_github_workflow"));
     for path in [
         &work,
@@ -109,6 +110,7 @@ fn fill(root: &Path, tool_cache: &Path, options: &HostOptions) -> Result<Layout,
         &actions,
         &home,
         &root.join("tmp"),
+        &own_tools,
     ] {
         make_directory(path)?;
     }
@@ -117,7 +119,7 @@ fn fill(root: &Path, tool_cache: &Path, options: &HostOptions) -> Result<Layout,
         runner_workspace: text(runner_workspace)?,
         temp: text(temp)?,
         home: text(home)?,
-        tool_cache: text(tool_cache.to_owned())?,
+        tool_cache: text(shared_tools.unwrap_or(own_tools))?,
         actions: text(actions)?,
         file_commands: text(file_commands)?,
         workflow: text(workflow)?,

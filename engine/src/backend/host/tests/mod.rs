@@ -28,7 +28,7 @@ struct Fixture {
 fn options(directory: &Path) -> HostOptions {
     HostOptions {
         root: directory.join("jobs"),
-        tool_cache: directory.join("tools"),
+        tool_cache: Some(directory.join("tools")),
         key: "build".into(),
         repository: "octo/my repo".into(),
         ..HostOptions::default()

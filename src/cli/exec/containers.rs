@@ -8,10 +8,6 @@ use clap::Args;
 /// The flags that concern containers or the artifact server only.
 #[derive(Debug, Args, Default)]
 #[command(next_help_heading = "Options of containers and servers, without effect on this machine")]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "each is a flag of its own on the command line"
-)]
 pub struct ContainerFlags {
     /// Pull images that are there already
     #[arg(short, long)]

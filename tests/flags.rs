@@ -1,7 +1,5 @@
 //! What each flag of `gantry exec` does, and the commands that speak of flags.
 
-#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
-
 mod harness;
 
 use std::fs;

@@ -265,7 +265,7 @@ fn usage_errors_have_code_2_and_configuration_errors_64() {
     outcome
         .assert_code(64)
         .assert_contains("runner.timeout")
-        .assert_contains("line 2 column 12");
+        .assert_contains("(Line: 2, Col: 12)");
     bad.run(&["-c", "absent.yaml", "exec"])
         .assert_code(64)
         .assert_contains("absent.yaml");

@@ -1,6 +1,7 @@
 //! The command line: one table of flags, and the way from it to a command.
 
 mod bug_report;
+mod config;
 mod exec;
 mod exit;
 mod explain;
@@ -18,8 +19,9 @@ use clap::{ArgAction, Args, Parser, Subcommand};
 
 pub use exit::Exit;
 
+use crate::config::{self as configuration, Level};
+use crate::logging;
 use crate::render::Screen;
-use crate::{config, logging};
 
 /// An Actions runner: runs GitHub-Actions-style workflows.
 #[derive(Debug, Parser)]
@@ -28,6 +30,9 @@ struct Cli {
     /// Configuration file; without it the defaults apply
     #[arg(short, long, global = true, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Give a key of the configuration, over the file and the environment
+    #[arg(long, global = true, value_name = "KEY=VALUE")]
+    set: Vec<String>,
     #[command(subcommand)]
     command: Command,
 }
@@ -54,6 +59,11 @@ enum Command {
     },
     /// Print what a report of a bug should say of this machine
     BugReport,
+    /// Read, check and edit the configuration file
+    Config(config::ConfigFlags),
+    /// The old name of `config generate`
+    #[command(hide = true)]
+    GenerateConfig,
 }
 
 /// The flags of `gantry exec`.
@@ -204,28 +214,51 @@ pub fn main() -> Exit {
 }
 
 fn run(cli: Cli) -> exit::Result {
-    let mut config = match &cli.config {
-        Some(path) => config::load(path).map_err(exit::configuration)?,
-        None => config::Loaded::default(),
-    };
+    let given = given(&cli)?;
+    match &cli.command {
+        Command::Config(flags) => return config::run(flags, given),
+        Command::GenerateConfig => return config::generate(),
+        _ => {}
+    }
+    let loaded = configuration::load(given).map_err(exit::configuration)?;
+    let mut level = loaded.values.log.level;
     if let Command::Exec(flags) = &cli.command
         && flags.debug
     {
-        config.values.log.level = config.values.log.level.max(config::Level::Debug);
+        level = level.max(Level::Debug);
     }
     let screen = Screen::default();
-    logging::start(config.values.log.level, screen.clone());
-    for warning in &config.warnings {
+    logging::start(level, screen.clone());
+    for warning in loaded.warnings() {
         tracing::warn!("{warning}");
     }
     match cli.command {
-        Command::Exec(flags) => exec::run(&flags, &config.values, &screen),
+        Command::Exec(flags) => exec::run(&flags, &loaded.values, &screen),
         Command::Explain(flags) => explain::run(&flags),
         Command::Validate(flags) => validate::run(&flags),
         Command::Completion { shell } => manual::completion(shell),
         Command::Man { directory } => manual::pages(directory.as_deref()),
         Command::BugReport => bug_report::run(),
+        Command::Config(_) | Command::GenerateConfig => Ok(Exit::Success),
     }
+}
+
+/// What the command line and the environment give for the configuration.
+fn given(cli: &Cli) -> exit::Result<configuration::Given> {
+    let mut given = configuration::Given::to_process(cli.config.as_deref());
+    for text in &cli.set {
+        let Some((key, value)) = text.split_once('=') else {
+            return Err(exit::usage(anyhow::anyhow!(
+                "expected KEY=VALUE after --set, found '{text}'"
+            )));
+        };
+        given.flags.push(configuration::Flag {
+            name: format!("--set {key}"),
+            key: key.to_owned(),
+            value: value.to_owned(),
+        });
+    }
+    Ok(given)
 }
 
 /// Tells the person at the terminal what went wrong, with all causes in one sentence.

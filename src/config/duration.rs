@@ -3,41 +3,49 @@
 use std::fmt;
 use std::time::Duration;
 
-use serde::de::{self, Unexpected, Visitor};
-use serde::{Deserialize, Deserializer, Serialize, Serializer};
-
-/// A duration of the configuration file; negative ones count as zero.
+/// A duration of the configuration, of either sign, with a nanosecond's precision.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct GoDuration(Duration);
+pub struct GoDuration(i64);
 
 /// The units in nanoseconds; longer names stand before those that they begin with.
-const UNITS: [(&str, f64); 8] = [
-    ("ns", 1.0),
-    ("us", 1e3),
-    ("µs", 1e3),
-    ("μs", 1e3),
-    ("ms", 1e6),
-    ("s", 1e9),
-    ("m", 60e9),
-    ("h", 3600e9),
+const UNITS: [(&str, i128); 8] = [
+    ("ns", 1),
+    ("us", 1_000),
+    ("µs", 1_000),
+    ("μs", 1_000),
+    ("ms", 1_000_000),
+    ("s", 1_000_000_000),
+    ("m", 60_000_000_000),
+    ("h", 3_600_000_000_000),
 ];
 
 impl GoDuration {
     /// A duration of whole seconds.
-    pub const fn from_secs(seconds: u64) -> Self {
-        Self(Duration::from_secs(seconds))
+    pub const fn from_secs(seconds: u32) -> Self {
+        Self(seconds as i64 * 1_000_000_000)
     }
 
-    /// The duration.
+    /// The duration; a negative one is zero.
     pub fn get(self) -> Duration {
-        self.0
+        u64::try_from(self.0).map_or(Duration::ZERO, Duration::from_nanos)
+    }
+
+    /// Tells whether it is less than zero, which means "never" where a key says so.
+    #[allow(dead_code, reason = "service containers wait by it")]
+    pub fn is_negative(self) -> bool {
+        self.0 < 0
+    }
+
+    /// Tells whether it is zero or less.
+    pub fn is_off(self) -> bool {
+        self.0 <= 0
     }
 
     /// Reads a duration: an optional sign, then numbers with their units; `0` needs no unit.
     pub fn parse(text: &str) -> Option<Self> {
-        let (negative, mut rest) = match text.strip_prefix('-') {
-            Some(rest) => (true, rest),
-            None => (false, text.strip_prefix('+').unwrap_or(text)),
+        let (sign, mut rest) = match text.strip_prefix('-') {
+            Some(rest) => (-1, rest),
+            None => (1, text.strip_prefix('+').unwrap_or(text)),
         };
         if rest == "0" {
             return Some(Self::default());
@@ -45,25 +53,45 @@ impl GoDuration {
         if rest.is_empty() {
             return None;
         }
-        let mut nanos = 0.0;
+        let mut nanos = 0_i128;
         while !rest.is_empty() {
             let end = rest.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-            let number: f64 = rest[..end].parse().ok()?;
             let (unit, factor) = UNITS.iter().find(|(unit, _)| rest[end..].starts_with(unit))?;
-            nanos += number * factor;
+            nanos = nanos.checked_add(scaled(&rest[..end], *factor)?)?;
             rest = &rest[end + unit.len()..];
         }
-        let duration = Duration::try_from_secs_f64(nanos / 1e9).ok()?;
-        Some(Self(if negative { Duration::ZERO } else { duration }))
+        i64::try_from(nanos * sign).ok().map(Self)
     }
+}
+
+/// A decimal number times an integer, rounded towards zero.
+pub(super) fn scaled(number: &str, factor: i128) -> Option<i128> {
+    let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+    if whole.is_empty() && fraction.is_empty() || !fraction.bytes().all(|byte| byte.is_ascii_digit()) {
+        return None;
+    }
+    let whole: i128 = if whole.is_empty() { 0 } else { whole.parse().ok()? };
+    // More digits than these are below the precision of any unit.
+    let digits = &fraction[..fraction.len().min(18)];
+    let part: i128 = if digits.is_empty() {
+        0
+    } else {
+        digits.parse().ok()?
+    };
+    let divisor = 10_i128.pow(u32::try_from(digits.len()).ok()?);
+    whole.checked_mul(factor)?.checked_add(part * factor / divisor)
 }
 
 impl fmt::Display for GoDuration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_zero() {
+        if self.0 == 0 {
             return f.write_str("0s");
         }
-        let seconds = self.0.as_secs();
+        if self.0 < 0 {
+            f.write_str("-")?;
+        }
+        let nanos = self.0.unsigned_abs();
+        let seconds = nanos / 1_000_000_000;
         for (value, unit) in [
             (seconds / 3600, "h"),
             (seconds / 60 % 60, "m"),
@@ -73,51 +101,12 @@ impl fmt::Display for GoDuration {
                 write!(f, "{value}{unit}")?;
             }
         }
-        match self.0.subsec_nanos() {
+        match nanos % 1_000_000_000 {
             0 => Ok(()),
-            nanos if nanos % 1_000_000 == 0 => write!(f, "{}ms", nanos / 1_000_000),
-            nanos => write!(f, "{nanos}ns"),
+            rest if rest % 1_000_000 == 0 => write!(f, "{}ms", rest / 1_000_000),
+            rest => write!(f, "{rest}ns"),
         }
     }
-}
-
-impl<'de> Deserialize<'de> for GoDuration {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_str(FromText)
-    }
-}
-
-/// Reads the text inside of the YAML reader's call, so that an error carries the key and its place.
-struct FromText;
-
-impl Visitor<'_> for FromText {
-    type Value = GoDuration;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a duration such as 90s, 5m or 1h30m")
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<GoDuration, E> {
-        GoDuration::parse(text).ok_or_else(|| E::invalid_value(Unexpected::Str(text), &self))
-    }
-}
-
-impl Serialize for GoDuration {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_str(self)
-    }
-}
-
-/// Reads a duration for which 0 and less stand for the default of `DEFAULT` seconds.
-pub fn positive_or_default<'de, D: Deserializer<'de>, const DEFAULT: u64>(
-    deserializer: D,
-) -> Result<GoDuration, D::Error> {
-    let duration = GoDuration::deserialize(deserializer)?;
-    Ok(if duration.0.is_zero() {
-        GoDuration::from_secs(DEFAULT)
-    } else {
-        duration
-    })
 }
 
 #[cfg(test)]
@@ -131,6 +120,8 @@ mod tests {
             ("90s", Some(90_000)),
             ("1h30m", Some(5_400_000)),
             ("1.5h", Some(5_400_000)),
+            (".5s", Some(500)),
+            ("1.s", Some(1000)),
             ("250ms", Some(250)),
             ("+2m3s", Some(123_000)),
             ("-5s", Some(0)),
@@ -139,9 +130,12 @@ mod tests {
             ("5", None),
             ("5 s", None),
             ("s", None),
+            (".s", None),
             ("1..5s", None),
             ("1d", None),
+            ("1h-5m", None),
             ("99999999999999999999999h", None),
+            ("9999999999999999999999999999999999999999999h", None),
         ];
         for (text, millis) in cases {
             let want = millis.map(Duration::from_millis);
@@ -151,7 +145,9 @@ mod tests {
 
     #[test]
     fn durations_are_written_so_that_they_can_be_read() {
-        for text in ["0s", "3h", "1h30m", "1m1s", "250ms", "1s5ms", "7ns"] {
+        for text in [
+            "0s", "3h", "1h30m", "1m1s", "250ms", "1s5ms", "7ns", "-5s", "-1h1ns",
+        ] {
             assert_eq!(
                 GoDuration::parse(text).map(|d| d.to_string()).as_deref(),
                 Some(text)

@@ -1,52 +1,56 @@
-//! The configuration file: its values, its table of keys, and how it is read.
+//! The configuration: one table of keys, what was given for them, and the values that count.
+//!
+//! ```text
+//! file --yaml--> Node --.
+//! GANTRY_* variables ---+--> Layers --Reader, by the table--> Config + Findings --check--> Loaded
+//! flags ----------------'
+//! ```
+//!
+//! The table is made of the structs in `sections`: what is a field there is read, checked, documented and shown.
 
+mod check;
+mod document;
 mod duration;
-mod keys;
+mod layers;
 mod load;
+mod mistake;
+mod names;
+mod reader;
+mod redact;
+mod reload;
+mod scalar;
+mod secret;
+mod sections;
+mod shape;
+mod size;
 #[cfg(test)]
 mod tests;
+mod unknown;
+mod value;
+mod yaml;
 
-use std::collections::BTreeMap;
-use std::fmt;
-
-use serde::de::Visitor;
-use serde::{Deserialize, Deserializer, Serialize};
-
+pub use document::{example, schema};
 pub use duration::GoDuration;
-pub use load::{Loaded, load};
-
-/// The configuration of the program; a key that is not in the file has its default.
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize)]
-#[serde(default)]
-pub struct Config {
-    /// What the runner says about itself.
-    #[serde(deserialize_with = "section")]
-    pub log: Log,
-    /// What holds for every job.
-    #[serde(deserialize_with = "section")]
-    pub runner: Runner,
-    /// Actions of other repositories.
-    #[serde(deserialize_with = "section")]
-    pub actions: Actions,
-    /// What is kept from one job to the next.
-    #[serde(deserialize_with = "section")]
-    pub cache: Cache,
-    /// Jobs that run on this machine itself.
-    #[serde(deserialize_with = "section")]
-    pub host: Host,
-}
-
-/// `log`
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize)]
-#[serde(default)]
-pub struct Log {
-    /// The least important events that are still written.
-    pub level: Level,
-}
+#[allow(unused_imports, reason = "the daemon keeps what it loaded")]
+pub use load::{Flag, Given, Loaded, load};
+#[allow(unused_imports, reason = "the daemon reloads")]
+pub use mistake::Rejected;
+#[allow(unused_imports, reason = "the daemon reloads")]
+pub use reload::{Change, changes};
+pub use secret::Secret;
+#[allow(
+    unused_imports,
+    reason = "each section is named where its part of the program is"
+)]
+pub use sections::{
+    Actions, Cache, Config, Connection, Container, HealthCheck, Hooks, Host, JobLog, Journal, Kubernetes,
+    Log, Metrics, NetworkCreateOptions, Runner, S3, Server, Tls,
+};
+pub use size::Size;
+pub use yaml::Place;
 
 /// `log.level`, from the quietest to the most talkative.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Deserialize, Serialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Level {
     /// Only what needs a person.
     Error,
@@ -74,118 +78,31 @@ impl Level {
     }
 }
 
-/// `runner`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default)]
-pub struct Runner {
-    /// Environment variables for every job.
-    #[serde(deserialize_with = "texts")]
-    pub envs: BTreeMap<String, String>,
-    /// A file of such variables in .env format; its values win over `envs`. Empty: none.
-    pub env_file: String,
-    /// The longest time that a job may take.
-    #[serde(deserialize_with = "duration::positive_or_default::<_, 10_800>")]
-    pub timeout: GoDuration,
-    /// A server that stands in for `https://github.com` where actions are fetched from. Empty: none.
-    pub github_mirror: String,
+/// `runner.tool_cache_mode`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum ToolCacheMode {
+    /// Each job has its own.
+    #[default]
+    None,
+    /// All jobs share one.
+    Shared,
 }
 
-impl Default for Runner {
-    fn default() -> Self {
-        Self {
-            envs: BTreeMap::new(),
-            env_file: String::new(),
-            timeout: GoDuration::from_secs(3 * 3600),
-            github_mirror: String::new(),
-        }
+/// A number of things, of which there is at least one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Count(u32);
+
+impl Count {
+    /// The number.
+    pub fn get(self) -> u32 {
+        self.0
     }
 }
 
-/// `actions`
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize, Serialize)]
-#[serde(default)]
-pub struct Actions {
-    /// Where fetched actions are kept. Empty: in the user's cache.
-    pub dir: String,
-    /// How much they may take; those that were used longest ago go first.
-    pub max_size_mb: u64,
-}
-
-impl Default for Actions {
-    fn default() -> Self {
-        Self {
-            dir: String::new(),
-            max_size_mb: 4096,
-        }
-    }
-}
-
-/// `cache`
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize)]
-#[serde(default)]
-pub struct Cache {
-    /// Fetches nothing: actions that were fetched before are used.
-    pub offline_mode: bool,
-}
-
-/// `host`
-#[derive(Debug, Clone, PartialEq, Eq, Default, Deserialize, Serialize)]
-#[serde(default)]
-pub struct Host {
-    /// Where the directories of jobs are made. Empty: the system's directory for temporary files.
-    pub workdir_parent: String,
-}
-
-/// Reads a section; one whose keys are all commented out is at its defaults.
-fn section<'de, D: Deserializer<'de>, T: Deserialize<'de> + Default>(deserializer: D) -> Result<T, D::Error> {
-    Ok(Option::deserialize(deserializer)?.unwrap_or_default())
-}
-
-/// Reads a mapping whose values are text; numbers and booleans are taken as YAML reads them.
-fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<BTreeMap<String, String>, D::Error> {
-    let values = Option::<BTreeMap<String, Text>>::deserialize(deserializer)?.unwrap_or_default();
-    Ok(values
-        .into_iter()
-        .map(|(name, Text(value))| (name, value))
-        .collect())
-}
-
-/// A scalar as text.
-struct Text(String);
-
-impl<'de> Deserialize<'de> for Text {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(FromScalar)
-    }
-}
-
-/// Reads the scalar inside of the YAML reader's call, so that an error carries the key and its place.
-struct FromScalar;
-
-impl Visitor<'_> for FromScalar {
-    type Value = Text;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a string, a number or a boolean")
-    }
-
-    fn visit_str<E>(self, value: &str) -> Result<Text, E> {
-        Ok(Text(value.to_owned()))
-    }
-
-    fn visit_bool<E>(self, value: bool) -> Result<Text, E> {
-        Ok(Text(value.to_string()))
-    }
-
-    fn visit_i64<E>(self, value: i64) -> Result<Text, E> {
-        Ok(Text(value.to_string()))
-    }
-
-    fn visit_u64<E>(self, value: u64) -> Result<Text, E> {
-        Ok(Text(value.to_string()))
-    }
-
-    fn visit_f64<E>(self, value: f64) -> Result<Text, E> {
-        Ok(Text(value.to_string()))
+/// The table's top: the sections.
+fn root() -> &'static [shape::Entry] {
+    match <Config as shape::Part>::SHAPE {
+        shape::Shape::Section(entries) | shape::Shape::Named(entries) => entries,
+        shape::Shape::Key(_) => &[],
     }
 }

@@ -62,7 +62,6 @@ enum Command {
     /// Read, check and edit the configuration file
     Config(config::ConfigFlags),
     /// The old name of `config generate`
-    #[command(hide = true)]
     GenerateConfig,
 }
 

@@ -9,7 +9,9 @@
 //! Commands go down by address, results come up as the reply to one long ask. Every actor is a thin shell around a
 //! pure machine in its `state` module, which decides everything and does nothing.
 
+mod backoff;
 pub mod claimer;
+mod courier;
 pub mod job;
 pub mod journal;
 pub mod local;

@@ -13,6 +13,7 @@ use gantry_actors::engine::run::Settings;
 use gantry_actors::job::JobContext;
 use gantry_actors::job::intake::Prepared;
 use gantry_actors::local::HostSandboxes;
+use gantry_actors::log_stream::Batching;
 use gantry_actors::protocols::forge::{Claim, Conclusion, TaskId};
 use gantry_actors::supervisor::{Drained, RequestStop, RunUntilDrained, StopLevel, Supervisor};
 use gantry_fakes::{Fault, ScriptedForge};
@@ -58,6 +59,8 @@ impl Bench {
             clock: Clock::starting_at(SystemTime::UNIX_EPOCH),
             settings: Settings::default(),
             runner_name: "bench".to_owned(),
+            batching: Batching::IMMEDIATE,
+            journal: None,
         };
         Supervisor::start_new(context, 1)
     }
@@ -132,7 +135,8 @@ fn a_job_runs_and_its_rows_come_before_its_report() {
         bench.run(),
         Drained {
             level: StopLevel::Running,
-            refused: false
+            refused: false,
+            undelivered: 0,
         }
     );
     let want: Vec<String> = (1..=1000).map(|row| format!("row {row}")).collect();

@@ -3,6 +3,8 @@
 use actix::Message;
 use gantry_protocols::forge::{Claim, Error};
 
+use crate::journal::TaskJournal;
+
 /// Claim jobs, however long it takes until there is one.
 #[derive(Message)]
 #[rtype(result = "Claimed")]
@@ -20,9 +22,18 @@ pub struct StopClaiming;
 #[derive(Debug)]
 pub enum Claimed {
     /// Jobs that are ours now.
-    Jobs(Vec<Claim>),
+    Jobs(Vec<Taken>),
     /// There will be no more jobs, or none are wanted.
     Ended,
     /// The forge will not give this runner jobs any more.
     Refused(Error),
+}
+
+/// A job that is ours, and where that is written down.
+#[derive(Debug)]
+pub struct Taken {
+    /// The job.
+    pub claim: Claim,
+    /// Its journal, if there is one and it took the claim.
+    pub journal: Option<TaskJournal>,
 }

@@ -1,7 +1,8 @@
 //! The claimer actor.
 //!
 //! # Owns
-//! The polling of one connection to a forge: one call at a time, and the pause between two of them.
+//! The polling of one connection to a forge: one call at a time, and the pause between two of them. What is claimed is
+//! in the journal before anyone hears of it.
 //! # Receives
 //! [`ClaimJobs`], one ask at a time; [`StopClaiming`].
 //! # Emits
@@ -13,17 +14,24 @@ mod messages;
 mod state;
 
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use actix::{Actor, ActorFutureExt, Addr, AsyncContext, Context, Handler, ResponseFuture, WrapFuture};
-use gantry_protocols::forge::Forge;
+use gantry_engine::chain::Chain;
+use gantry_engine::clock::Clock;
+use gantry_protocols::forge::{Claim, Forge};
 use tokio::sync::oneshot;
 
-pub use messages::{ClaimJobs, Claimed, StopClaiming};
+pub use messages::{ClaimJobs, Claimed, StopClaiming, Taken};
 use state::{Effect, State};
+
+use crate::journal::{self, Connection};
 
 /// Asks one forge for jobs.
 pub struct Claimer {
     forge: Arc<dyn Forge>,
+    journal: Option<Connection>,
+    clock: Clock,
     state: State,
     reply: Option<oneshot::Sender<Claimed>>,
 }
@@ -34,9 +42,11 @@ impl Actor for Claimer {
 
 impl Claimer {
     /// Starts the actor; it asks for nothing until it is told to.
-    pub fn start_new(forge: Arc<dyn Forge>) -> Addr<Self> {
+    pub fn start_new(forge: Arc<dyn Forge>, journal: Option<Connection>, clock: Clock) -> Addr<Self> {
         Self {
             forge,
+            journal,
+            clock,
             state: State::default(),
             reply: None,
         }
@@ -47,7 +57,12 @@ impl Claimer {
         match effect {
             Effect::Ask { capacity } => {
                 let forge = self.forge.clone();
-                let call = async move { forge.claim(capacity).await };
+                let journal = self.journal.clone();
+                let clock = self.clock;
+                let call = async move {
+                    let claims = forge.claim(capacity).await?;
+                    Ok(take(claims, journal.as_ref(), clock.now()).await)
+                };
                 context.spawn(call.into_actor(self).map(|answer, claimer, context| {
                     if let Err(error) = &answer {
                         tracing::debug!(%error, "no job was claimed");
@@ -65,13 +80,48 @@ impl Claimer {
             }
             Effect::Reply(claimed) => {
                 if let Some(reply) = self.reply.take()
-                    && let Err(Claimed::Jobs(claims)) = reply.send(claimed)
+                    && let Err(Claimed::Jobs(taken)) = reply.send(claimed)
                 {
-                    tracing::error!(count = claims.len(), "claimed jobs have nobody to run them");
+                    tracing::error!(count = taken.len(), "claimed jobs have nobody to run them");
                 }
             }
         }
     }
+}
+
+/// Writes claims down. One that is there already was handed out twice, and is being worked on.
+async fn take(claims: Vec<Claim>, journal: Option<&Connection>, now: SystemTime) -> Vec<Taken> {
+    let mut taken = Vec::with_capacity(claims.len());
+    for claim in claims {
+        let task = claim.task;
+        let Some(connection) = journal else {
+            taken.push(Taken { claim, journal: None });
+            continue;
+        };
+        match connection.begin(task, now, summary(&claim)).await {
+            Ok(journal) => taken.push(Taken {
+                claim,
+                journal: Some(journal),
+            }),
+            Err(journal::Error::Known(_)) => {
+                tracing::warn!(%task, "the forge handed out a task again that is not reported yet; once is enough");
+            }
+            Err(error) => {
+                let error = Chain(&error);
+                tracing::warn!(%task, %error, "the job runs without a journal: it is lost if the runner is killed");
+                taken.push(Taken { claim, journal: None });
+            }
+        }
+    }
+    taken
+}
+
+/// What a person would call the job.
+fn summary(claim: &Claim) -> String {
+    let context = &claim.given.context;
+    let words = ["repository", "workflow", "job"].map(|key| context.get(key).and_then(|value| value.as_str()));
+    let words: Vec<&str> = words.into_iter().flatten().collect();
+    words.join(" / ")
 }
 
 impl Handler<ClaimJobs> for Claimer {

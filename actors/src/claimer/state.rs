@@ -2,9 +2,9 @@
 
 use std::time::Duration;
 
-use gantry_protocols::forge::{Claim, Error, Retry};
+use gantry_protocols::forge::{Error, Retry};
 
-use super::Claimed;
+use super::{Claimed, Taken};
 
 /// The pause after an empty answer or a first failure; doubles up to [`LONGEST_PAUSE`].
 const FIRST_PAUSE: Duration = Duration::from_secs(2);
@@ -47,11 +47,11 @@ impl State {
     }
 
     /// The forge has answered.
-    pub fn on_answered(&mut self, answer: Result<Vec<Claim>, Error>) -> Effect {
+    pub fn on_answered(&mut self, answer: Result<Vec<Taken>, Error>) -> Effect {
         match answer {
-            Ok(claims) if !claims.is_empty() => {
+            Ok(taken) if !taken.is_empty() => {
                 self.streak = 0;
-                Effect::Reply(Claimed::Jobs(claims))
+                Effect::Reply(Claimed::Jobs(taken))
             }
             Ok(_) => self.pause(None),
             Err(Error::Exhausted) => Effect::Reply(Claimed::Ended),
@@ -93,12 +93,15 @@ impl State {
 
 #[cfg(test)]
 mod tests {
-    use gantry_protocols::forge::TaskId;
+    use gantry_protocols::forge::{Claim, TaskId};
 
     use super::*;
 
-    fn claim() -> Claim {
-        Claim::of(TaskId(1))
+    fn claim() -> Taken {
+        Taken {
+            claim: Claim::of(TaskId(1)),
+            journal: None,
+        }
     }
 
     fn unavailable() -> Error {

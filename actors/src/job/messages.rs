@@ -2,19 +2,22 @@
 
 use actix::Message;
 use gantry_protocols::forge::{Conclusion, TaskId};
+use tokio::sync::oneshot;
 
 /// Run the claimed job to its end.
 #[derive(Message)]
 #[rtype(result = "JobEnded")]
 pub struct RunJob;
 
-/// The reply to [`RunJob`].
-#[derive(Debug, Clone, Copy)]
+/// The reply to [`RunJob`]: nothing of the job runs any more.
+#[derive(Debug)]
 pub struct JobEnded {
     /// The task.
     pub task: TaskId,
     /// How the job ended.
     pub conclusion: Conclusion,
+    /// Resolves once the forge knows, if it could not be told yet.
+    pub parked: Option<oneshot::Receiver<()>>,
 }
 
 /// Cancel the job: its `always()` and clean-up steps still run, for a bounded time.

@@ -8,7 +8,8 @@
 //! `RunStep` and `StopStep` to its step, `CloseLog` to its log stream, `complete` to the forge; in this order:
 //! the final state is sent once every row is acknowledged.
 //! # Ends when
-//! The forge has acknowledged the conclusion.
+//! The forge has acknowledged the conclusion. A job whose forge cannot be reached says so in its reply and needs no slot
+//! any more.
 
 pub mod intake;
 mod messages;
@@ -28,6 +29,9 @@ use gantry_engine::run::Settings;
 use gantry_protocols::forge::{self, Claim, Forge};
 
 use intake::Intake;
+
+use crate::journal::{Connection, TaskJournal};
+use crate::log_stream::Batching;
 
 /// Makes the sandbox that a job runs in.
 pub trait Sandboxes: Send + Sync {
@@ -55,12 +59,18 @@ pub struct JobContext {
     pub settings: Settings,
     /// `runner.name`
     pub runner_name: String,
+    /// When the forge is told what.
+    pub batching: Batching,
+    /// Where claimed tasks are kept until the forge has all of them; without one, memory has to do.
+    pub journal: Option<Connection>,
 }
 
 /// A claim with what is needed to run it.
 pub struct JobSpec {
     /// The claim.
     pub claim: Claim,
+    /// The journal that the claim was written to.
+    pub journal: Option<TaskJournal>,
     /// What every job of the runner is given.
     pub context: JobContext,
 }

@@ -1,29 +1,30 @@
 //! The shell around a job's machine.
 
 use std::sync::Arc;
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
 use actix::{
     Actor, ActorContext, ActorFutureExt, Addr, AsyncContext, Context, Handler, ResponseFuture, WrapFuture,
 };
+use gantry_engine::chain::Chain;
 use gantry_engine::job::{Machine, StepPlan};
 use gantry_engine::plan::{Conclusion, JobPlan};
 use gantry_engine::run::{Entry, JobRuntime, Rows, SetUp, Stop, StopSignal, StopSwitch, set_up, wind_up};
-use gantry_protocols::forge::{Report, Retry, RowIndex, TaskId};
+use gantry_protocols::forge::{Report, TaskId};
 use indexmap::IndexMap;
 use tokio::sync::{mpsc, oneshot};
 
 use super::messages::{CancelJob, CancelReason, JobEnded, KillJob, RunJob};
 use super::state::{Effect, Limits, State};
 use super::{JobSpec, wire_conclusion};
-use crate::log_stream::{CloseLog, LogStream};
+use crate::backoff::Backoff;
+use crate::courier::{Attempt, attempt, forget};
+use crate::log_stream::{CloseLog, Delivery, LogClosed, LogStream, SealLog, Sealed};
 use crate::mailbox::{answer, tell};
 use crate::step::{RunStep, Step, StopStep};
 
 /// How many entries may wait between a job and its log stream: each is at most a few hundred kilobytes of rows.
 const ENTRY_BUFFER: usize = 16;
-/// The longest pause between two tries to report a conclusion.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 
 /// A job that was set up, or could not be.
 struct Prepared {
@@ -44,7 +45,12 @@ pub struct Job {
     runtime: Option<Arc<JobRuntime>>,
     plan: Option<JobPlan>,
     started: SystemTime,
-    reply: Option<oneshot::Sender<Conclusion>>,
+    /// What the forge is told in the end.
+    report: Option<Report>,
+    backoff: Backoff,
+    reply: Option<oneshot::Sender<(Conclusion, Option<oneshot::Receiver<()>>)>>,
+    /// Resolves what a reply has promised before the forge knew.
+    delivered: Option<oneshot::Sender<()>>,
 }
 
 impl Actor for Job {
@@ -55,6 +61,7 @@ impl Job {
     /// Starts the actor; it waits for [`RunJob`].
     pub fn start_new(spec: JobSpec) -> Addr<Self> {
         let started = spec.context.clock.now();
+        let backoff = Backoff::new(spec.claim.task);
         Self {
             spec,
             state: State::new(),
@@ -65,7 +72,10 @@ impl Job {
             runtime: None,
             plan: None,
             started,
+            report: None,
+            backoff,
             reply: None,
+            delivered: None,
         }
         .start()
     }
@@ -88,12 +98,18 @@ impl Job {
                 Effect::StopStep(stop) => self.stop_step(stop),
                 Effect::Log(row) => self.log_row(&row, context),
                 Effect::WindUp => self.wind_up(context),
-                Effect::CloseLog => self.close_log(context),
-                Effect::Complete {
+                Effect::SealLog => self.seal_log(context),
+                Effect::Keep {
                     conclusion,
                     outputs,
-                    rows,
-                } => self.complete(conclusion, outputs, rows, context),
+                    sealed,
+                } => self.keep(conclusion, outputs, sealed, context),
+                Effect::CloseLog { patient } => self.close_log(patient, context),
+                Effect::Report => self.report(context),
+                Effect::ReportAfter(pause) => {
+                    context.run_later(pause, Self::report);
+                }
+                Effect::Park(conclusion) => self.park(conclusion),
                 Effect::Reply(conclusion) => self.finish(conclusion, context),
             }
         }
@@ -103,12 +119,12 @@ impl Job {
         let (sender, receiver) = mpsc::channel(ENTRY_BUFFER);
         self.entries = Some(sender.clone());
         let own = context.address().downgrade().recipient();
-        self.log = Some(LogStream::start_new(
-            self.task(),
-            self.spec.context.forge.clone(),
-            receiver,
-            own,
-        ));
+        let delivery = Delivery {
+            forge: self.spec.context.forge.clone(),
+            batching: self.spec.context.batching,
+            journal: self.spec.journal.clone(),
+        };
+        self.log = Some(LogStream::start_new(self.task(), delivery, receiver, own));
         self.watch_for_cancel(context);
         let shared = self.spec.context.clone();
         let claim = self.spec.claim.clone();
@@ -243,66 +259,110 @@ impl Job {
         }
     }
 
-    fn close_log(&mut self, context: &mut Context<Self>) {
+    fn seal_log(&mut self, context: &mut Context<Self>) {
         // The stream ends once nobody can write to it any more.
         self.entries = None;
-        let Some(log) = self.log.take() else { return };
-        // The address is held until the answer: an actor without one ends before its work is done.
-        let close = async move { log.send(CloseLog).await };
-        context.spawn(close.into_actor(self).map(|answer, job, context| {
-            let rows = answer.unwrap_or_else(|error| {
+        let Some(log) = self.log.clone() else { return };
+        let seal = async move { log.send(SealLog).await };
+        context.spawn(seal.into_actor(self).map(|answer, job, context| {
+            let sealed = answer.unwrap_or_else(|error| {
                 tracing::error!(task = %job.task(), %error, "the job's log stream has died; rows are lost");
-                RowIndex::default()
+                Sealed::default()
             });
-            let effects = job.state.on_log_closed(rows);
+            let effects = job.state.on_sealed(sealed);
             job.apply(effects, context);
         }));
     }
 
-    fn complete(
-        &self,
+    /// Writes the report down before anything is sent: a runner that is killed from here on still tells the truth.
+    fn keep(
+        &mut self,
         conclusion: Conclusion,
         outputs: IndexMap<String, String>,
-        rows: RowIndex,
+        sealed: Sealed,
         context: &mut Context<Self>,
     ) {
-        let clock = self.spec.context.clock;
         let report = Report {
             task: self.task(),
             conclusion: wire_conclusion(conclusion),
             outputs: outputs.into_iter().collect(),
             started: self.started,
-            stopped: clock.now(),
-            steps: Vec::new(),
-            rows,
+            stopped: self.spec.context.clock.now(),
+            steps: sealed.steps,
+            rows: sealed.rows,
         };
-        let forge = self.spec.context.forge.clone();
-        let report = async move {
-            let mut pause = Duration::from_millis(250);
-            while let Err(error) = forge.complete(report.clone()).await {
-                match error.retry() {
-                    Retry::Never | Retry::Unregistered => return Err(error),
-                    Retry::After(wanted) => tokio::time::sleep(wanted).await,
-                    Retry::Later => {
-                        tokio::time::sleep(pause).await;
-                        pause = (pause * 2).min(LONGEST_PAUSE);
-                    }
-                }
-            }
-            Ok(())
+        self.report = Some(report.clone());
+        let Some(journal) = self.spec.journal.clone() else {
+            let effects = self.state.on_kept();
+            self.apply(effects, context);
+            return;
         };
-        context.spawn(report.into_actor(self).map(|answer, job, context| {
-            if let Err(error) = answer {
-                tracing::error!(task = %job.task(), %error, "the forge does not take the job's conclusion");
+        let keep = async move { journal.keep(report).await };
+        context.spawn(keep.into_actor(self).map(|kept, job, context| {
+            if let Err(error) = kept {
+                let error = Chain(&error);
+                tracing::warn!(task = %job.task(), %error, "the job's report is kept in memory only");
             }
-            let effects = job.state.on_completed();
+            let effects = job.state.on_kept();
             job.apply(effects, context);
         }));
     }
 
+    fn close_log(&self, patient: bool, context: &mut Context<Self>) {
+        let Some(log) = self.log.clone() else { return };
+        // The address is held until the answer: an actor without one ends before its work is done.
+        let close = async move { log.send(CloseLog { patient }).await };
+        context.spawn(close.into_actor(self).map(|answer, job, context| {
+            let closed = answer.unwrap_or_else(|error| {
+                tracing::error!(task = %job.task(), %error, "the job's log stream has died; rows are lost");
+                LogClosed::Delivered
+            });
+            let effects = job.state.on_log_closed(closed);
+            job.apply(effects, context);
+        }));
+    }
+
+    fn report(&mut self, context: &mut Context<Self>) {
+        let Some(report) = self.report.clone() else { return };
+        let forge = self.spec.context.forge.clone();
+        let journal = self.spec.journal.clone();
+        let task = self.task();
+        let mut backoff = std::mem::replace(&mut self.backoff, Backoff::new(task));
+        let try_it = async move {
+            let attempt = attempt(&forge, &report, &mut backoff).await;
+            if attempt == Attempt::Done {
+                forget(journal).await;
+            }
+            (attempt, backoff)
+        };
+        context.spawn(
+            try_it
+                .into_actor(self)
+                .map(|(attempt, backoff), job, context| {
+                    job.backoff = backoff;
+                    let effects = match attempt {
+                        Attempt::Done => job.state.on_completed(),
+                        Attempt::Again(pause) => job.state.on_report_delayed(pause),
+                    };
+                    job.apply(effects, context);
+                }),
+        );
+    }
+
+    fn park(&mut self, conclusion: Conclusion) {
+        let (delivered, parked) = oneshot::channel();
+        self.delivered = Some(delivered);
+        if let Some(reply) = self.reply.take() {
+            answer(reply, (conclusion, Some(parked)));
+        }
+    }
+
     fn finish(&mut self, conclusion: Conclusion, context: &mut Context<Self>) {
         if let Some(reply) = self.reply.take() {
-            answer(reply, conclusion);
+            answer(reply, (conclusion, None));
+        }
+        if let Some(delivered) = self.delivered.take() {
+            answer(delivered, ());
         }
         context.stop();
     }
@@ -378,10 +438,11 @@ impl Handler<RunJob> for Job {
         let task = self.task();
         Box::pin(async move {
             // A job that died without a word has failed.
-            let conclusion = receiver.await.unwrap_or(Conclusion::Failure);
+            let (conclusion, parked) = receiver.await.unwrap_or((Conclusion::Failure, None));
             JobEnded {
                 task,
                 conclusion: wire_conclusion(conclusion),
+                parked,
             }
         })
     }

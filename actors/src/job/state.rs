@@ -1,8 +1,8 @@
 //! What a job does next, without a clock and without a process.
 //!
 //! ```text
-//! Waiting -> Preparing -> Running -> WindingUp -> Closing -> Reporting -> Done
-//!                 '----- cannot run ----^
+//! Waiting -> Preparing -> Running -> WindingUp -> Sealing -> Closing -> Reporting -> Done
+//!                 '----- cannot run ----^                       '---- forge away: parked, no slot needed
 //! ```
 
 use std::time::Duration;
@@ -10,10 +10,10 @@ use std::time::Duration;
 use gantry_engine::job::{Machine, Next, StepPlan, StepReport, Work};
 use gantry_engine::plan::Conclusion;
 use gantry_engine::run::Stop;
-use gantry_protocols::forge::RowIndex;
 use indexmap::IndexMap;
 
 use super::CancelReason;
+use crate::log_stream::{LogClosed, Sealed};
 
 /// Where a job stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,6 +26,8 @@ pub enum Phase {
     Running,
     /// Outputs are evaluated, processes and directories removed.
     WindingUp,
+    /// The last rows get their numbers, and the report is written down.
+    Sealing,
     /// The log stream delivers what is left.
     Closing,
     /// The forge is told the conclusion.
@@ -52,18 +54,29 @@ pub enum Effect {
     Log(String),
     /// Evaluate outputs and clean up.
     WindUp,
-    /// Let the log stream deliver everything.
-    CloseLog,
-    /// Tell the forge the conclusion.
-    Complete {
+    /// Let the log stream take everything that was written.
+    SealLog,
+    /// Write the report down.
+    Keep {
         /// How the job ended.
         conclusion: Conclusion,
         /// Its outputs.
         outputs: IndexMap<String, String>,
-        /// How many rows its log has.
-        rows: RowIndex,
+        /// The log and the steps.
+        sealed: Sealed,
     },
-    /// Answer the one who asked the job to run.
+    /// Let the log stream deliver everything.
+    CloseLog {
+        /// However long it takes.
+        patient: bool,
+    },
+    /// Tell the forge what was written down.
+    Report,
+    /// The same after a pause.
+    ReportAfter(Duration),
+    /// Say that the job has ended, and that the forge does not know it yet.
+    Park(Conclusion),
+    /// Say that the job has ended and that the forge knows.
     Reply(Conclusion),
 }
 
@@ -97,6 +110,7 @@ pub struct State {
     killed: bool,
     conclusion: Conclusion,
     outputs: IndexMap<String, String>,
+    parked: bool,
 }
 
 impl State {
@@ -111,6 +125,7 @@ impl State {
             killed: false,
             conclusion: Conclusion::Failure,
             outputs: IndexMap::new(),
+            parked: false,
         }
     }
 
@@ -203,24 +218,59 @@ impl State {
     pub fn on_wound_up(&mut self, conclusion: Conclusion, outputs: IndexMap<String, String>) -> Vec<Effect> {
         self.conclusion = conclusion;
         self.outputs = outputs;
-        self.phase = Phase::Closing;
-        vec![Effect::CloseLog]
+        self.phase = Phase::Sealing;
+        vec![Effect::SealLog]
     }
 
-    /// Every row is acknowledged, and there are so many.
-    pub fn on_log_closed(&mut self, rows: RowIndex) -> Vec<Effect> {
-        self.phase = Phase::Reporting;
-        vec![Effect::Complete {
+    /// Every row has its number.
+    pub fn on_sealed(&mut self, sealed: Sealed) -> Vec<Effect> {
+        vec![Effect::Keep {
             conclusion: self.conclusion,
             outputs: std::mem::take(&mut self.outputs),
-            rows,
+            sealed,
         }]
+    }
+
+    /// The report is written down, or cannot be.
+    pub fn on_kept(&mut self) -> Vec<Effect> {
+        self.phase = Phase::Closing;
+        vec![Effect::CloseLog { patient: false }]
+    }
+
+    /// Every row is acknowledged, or the forge cannot be reached.
+    pub fn on_log_closed(&mut self, closed: LogClosed) -> Vec<Effect> {
+        match closed {
+            LogClosed::Delivered => {
+                self.phase = Phase::Reporting;
+                vec![Effect::Report]
+            }
+            LogClosed::Away => {
+                let mut effects = self.park();
+                effects.push(Effect::CloseLog { patient: true });
+                effects
+            }
+        }
+    }
+
+    /// The forge cannot be told the conclusion before this pause is over.
+    pub fn on_report_delayed(&mut self, pause: Duration) -> Vec<Effect> {
+        let mut effects = self.park();
+        effects.push(Effect::ReportAfter(pause));
+        effects
     }
 
     /// The forge knows the conclusion, or will never take it.
     pub fn on_completed(&mut self) -> Vec<Effect> {
         self.phase = Phase::Done;
         vec![Effect::Reply(self.conclusion)]
+    }
+
+    /// Nothing of the job runs any more: whoever waits for its slot need not wait for its forge.
+    fn park(&mut self) -> Vec<Effect> {
+        if std::mem::replace(&mut self.parked, true) {
+            return Vec::new();
+        }
+        vec![Effect::Park(self.conclusion)]
     }
 
     fn may_stop(&self) -> bool {

@@ -6,6 +6,7 @@ use gantry_engine::expr::{Object, Value};
 use gantry_engine::job::JobSetup;
 use gantry_engine::model::Workflow;
 use gantry_engine::plan::{JobContexts, JobPlan};
+use gantry_protocols::forge::RowIndex;
 
 use super::*;
 
@@ -47,7 +48,10 @@ fn show(effects: &[Effect]) -> Vec<String> {
         .iter()
         .map(|effect| match effect {
             Effect::RunStep(plan) => format!("run {} as {}", plan.step.id, plan.view.status.as_str()),
-            Effect::Complete { conclusion, .. } => format!("complete {}", conclusion.as_str()),
+            Effect::Keep { conclusion, sealed, .. } => {
+                format!("keep {} after {} rows", conclusion.as_str(), sealed.rows.0)
+            }
+            Effect::Park(conclusion) => format!("park {}", conclusion.as_str()),
             Effect::Reply(conclusion) => format!("reply {}", conclusion.as_str()),
             Effect::ArmTimeout(after) => format!("time-out in {after:?}"),
             Effect::ArmKill(after) => format!("kill in {after:?}"),
@@ -91,10 +95,44 @@ fn steps_run_in_order_and_the_report_comes_last() {
     );
     assert_eq!(
         show(&state.on_wound_up(Conclusion::Success, IndexMap::new())),
-        ["CloseLog"]
+        ["SealLog"]
     );
-    assert_eq!(show(&state.on_log_closed(RowIndex(7))), ["complete success"]);
+    let sealed = Sealed {
+        rows: RowIndex(7),
+        steps: Vec::new(),
+    };
+    assert_eq!(show(&state.on_sealed(sealed)), ["keep success after 7 rows"]);
+    assert_eq!(show(&state.on_kept()), ["CloseLog { patient: false }"]);
+    assert_eq!(show(&state.on_log_closed(LogClosed::Delivered)), ["Report"]);
     assert_eq!(show(&state.on_completed()), ["reply success"]);
+}
+
+#[test]
+fn a_job_whose_forge_is_away_is_parked_once_and_still_reported() {
+    let mut state = running();
+    drop(state.on_kill());
+    drop(state.on_step_ended(Ok(report(0, Conclusion::Failure))));
+    drop(state.on_wound_up(Conclusion::Failure, IndexMap::new()));
+    drop(state.on_sealed(Sealed::default()));
+    drop(state.on_kept());
+    assert_eq!(
+        show(&state.on_log_closed(LogClosed::Away)),
+        ["park failure", "CloseLog { patient: true }"]
+    );
+    assert_eq!(show(&state.on_log_closed(LogClosed::Delivered)), ["Report"]);
+    let pause = Duration::from_secs(1);
+    assert_eq!(show(&state.on_report_delayed(pause)), ["ReportAfter(1s)"]);
+    assert_eq!(show(&state.on_completed()), ["reply failure"]);
+}
+
+#[test]
+fn a_report_that_fails_parks_the_job() {
+    let mut state = running();
+    let pause = Duration::from_secs(1);
+    assert_eq!(
+        show(&state.on_report_delayed(pause)),
+        ["park failure", "ReportAfter(1s)"]
+    );
 }
 
 #[test]

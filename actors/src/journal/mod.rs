@@ -76,7 +76,7 @@ pub struct Pending {
 
 impl Pending {
     /// An item of which only the number is known.
-    fn nothing(task: TaskId, number: u64) -> Self {
+    pub(crate) fn nothing(task: TaskId, number: u64) -> Self {
         Self {
             number,
             after: RowIndex::default(),

@@ -42,6 +42,11 @@ impl TaskJournal {
         self.task
     }
 
+    /// Tells whether somebody else holds it too.
+    pub fn is_shared(&self) -> bool {
+        Arc::strong_count(&self.files) > 1
+    }
+
     /// Tells whether the journal takes more rows; if not, this is why.
     ///
     /// # Errors

@@ -21,6 +21,7 @@ use tokio::sync::mpsc;
 
 use crate::job::intake::Prepared;
 use crate::job::{JobContext, Sandboxes};
+use crate::log_stream::Batching;
 use crate::mailbox::tell;
 use crate::supervisor::{RequestStop, RunUntilDrained, StopLevel, Supervisor};
 use forge::LocalForge;
@@ -94,6 +95,8 @@ pub async fn execute(
         clock,
         settings,
         runner_name,
+        batching: Batching::IMMEDIATE,
+        journal: None,
     };
     let supervisor = Supervisor::start_new(context, capacity);
     let run = supervisor.send(RunUntilDrained);

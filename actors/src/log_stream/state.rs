@@ -1,44 +1,54 @@
-//! Row numbers, step states and what must be delivered next, without a clock and without a wire.
-//!
-//! Deliveries go out one at a time and in order: the rows of a step before the state that says it is done.
+//! What a stream does next, without a clock, a disk or a wire: the parts of the stream put together.
 
-use std::collections::VecDeque;
 use std::time::Duration;
 
-use gantry_engine::run::{Entry, Rows};
-use gantry_protocols::forge::{Ack, Error, LogBatch, Progress, Retry, RowIndex, StepState, Summary, TaskId};
+use gantry_engine::run::Entry;
+use gantry_protocols::forge::{Ack, Directive, Error, LogBatch, Progress, RowIndex, TaskId};
+use tokio::time::Instant;
 
-use super::wire::wire_annotation;
-use crate::job::wire_conclusion;
+use super::numbering::Numbering;
+use super::outbox::{Answered, Call, Outbox};
+use super::storage::Storage;
+use super::{Batching, Sealed};
+use crate::journal::{Backlog, Cursor, Item, Pending};
 
-/// How many bytes of rows may wait before the stream takes no more: a flood then slows the step.
-const WINDOW: usize = 4 * 1024 * 1024;
-/// The first pause after a failed delivery; it doubles with each failure.
-const FIRST_PAUSE: Duration = Duration::from_millis(250);
-/// The longest pause after a failed delivery.
-const LONGEST_PAUSE: Duration = Duration::from_secs(30);
+/// How many bytes may wait in memory without being on disk: a flood then slows the step.
+const BOUND: usize = 4 * 1024 * 1024;
 
 /// What the shell is to do.
-#[derive(Debug, Clone)]
+#[derive(Debug)]
 #[must_use]
 pub enum Effect {
     /// Take the next entries from the job.
     Receive,
+    /// Write items to the journal.
+    Write(Vec<Item>),
+    /// Make what was written survive a loss of power.
+    Sync,
+    /// Read rows back, from this one on.
+    ReadRows(RowIndex),
+    /// Read progress back, from this item on.
+    ReadProgress(u64),
+    /// Note in the journal how far the forge is.
+    Advance(Cursor),
     /// Deliver rows.
-    Append(LogBatch),
-    /// Deliver step states.
+    Append(Vec<LogBatch>),
+    /// Deliver progress.
     Update(Progress),
-    /// Try the last delivery again after this pause.
-    RetryAfter(Duration),
+    /// The forge wants the job cancelled.
+    CancelJob,
+    /// Something is due then; an earlier wish of this kind is void.
+    WakeAt(Instant),
+    /// Tell the operator what is wrong.
+    Warn(String),
+    /// Tell the operator that it is not wrong any more.
+    Recovered,
+    /// Everything has its number and its place.
+    Sealed(Sealed),
+    /// The forge cannot be reached now.
+    Away,
     /// Everything is delivered.
     Close,
-}
-
-/// Something that is to be delivered.
-#[derive(Debug, Clone)]
-enum Delivery {
-    Rows(LogBatch),
-    Progress(Progress),
 }
 
 /// Where the entries come from.
@@ -57,8 +67,10 @@ enum Source {
 enum Closing {
     /// Nobody waits for it.
     Open,
-    /// It is to close once everything is delivered.
+    /// Somebody waits until everything is delivered, and wants to know if that cannot be now.
     Asked,
+    /// Somebody waits until everything is delivered, however long it takes.
+    Patient,
     /// It has closed.
     Closed,
 }
@@ -66,421 +78,267 @@ enum Closing {
 /// The deliveries of one task.
 #[derive(Debug)]
 pub struct State {
-    task: TaskId,
-    next_row: RowIndex,
-    steps: Vec<StepState>,
-    queue: VecDeque<Delivery>,
-    queued_bytes: usize,
+    numbering: Numbering,
+    storage: Storage,
+    outbox: Outbox,
     source: Source,
-    in_flight: bool,
-    failures: u32,
+    /// Somebody wants to know when everything has its number.
+    sealing: bool,
     closing: Closing,
+    armed: Option<Instant>,
+    due: Vec<Effect>,
 }
 
 impl State {
-    /// Nothing is delivered yet.
-    pub fn new(task: TaskId) -> Self {
-        Self {
-            task,
-            next_row: RowIndex(0),
-            steps: Vec::new(),
-            queue: VecDeque::new(),
-            queued_bytes: 0,
-            source: Source::Idle,
-            in_flight: false,
-            failures: 0,
-            closing: Closing::Open,
-        }
+    /// Nothing is said yet. With a journal, what is written must not wait longer than this for a sync.
+    pub fn new(task: TaskId, batching: Batching, sync_interval: Option<Duration>) -> Self {
+        Self::of(
+            Numbering::new(task),
+            Storage::new(sync_interval),
+            Outbox::new(task, batching),
+            Source::Idle,
+        )
     }
 
-    /// The number that the next row will have.
-    pub fn next_row(&self) -> RowIndex {
-        self.next_row
+    /// Everything is said, and in the journal.
+    pub fn of_backlog(backlog: &Backlog, batching: Batching, sync_interval: Duration) -> Self {
+        Self::of(
+            Numbering::of_backlog(backlog),
+            Storage::new(Some(sync_interval)),
+            Outbox::of_backlog(backlog, batching),
+            Source::Exhausted,
+        )
+    }
+
+    fn of(numbering: Numbering, storage: Storage, outbox: Outbox, source: Source) -> Self {
+        Self {
+            numbering,
+            storage,
+            outbox,
+            source,
+            sealing: false,
+            closing: Closing::Open,
+            armed: None,
+            due: Vec::new(),
+        }
     }
 
     /// What to do first.
-    pub fn on_started(&mut self) -> Vec<Effect> {
-        self.next_effects()
+    pub fn on_started(&mut self, now: Instant) -> Vec<Effect> {
+        self.outbox.on_started(now);
+        self.next_effects(now)
+    }
+
+    /// The job has ended: say when everything has its number.
+    pub fn on_seal(&mut self, now: Instant) -> Vec<Effect> {
+        self.sealing = true;
+        self.next_effects(now)
     }
 
     /// The job has ended: close once everything is delivered.
-    pub fn on_close(&mut self) -> Vec<Effect> {
-        if self.closing == Closing::Open {
-            self.closing = Closing::Asked;
+    pub fn on_close(&mut self, patient: bool, now: Instant) -> Vec<Effect> {
+        if self.closing != Closing::Closed {
+            self.closing = if patient { Closing::Patient } else { Closing::Asked };
         }
-        self.next_effects()
+        self.next_effects(now)
     }
 
     /// The job has written entries; none at all means that it will never write again.
-    pub fn on_entries(&mut self, entries: Vec<Entry>) -> Vec<Effect> {
+    pub fn on_entries(&mut self, entries: Vec<Entry>, now: Instant) -> Vec<Effect> {
         self.source = if entries.is_empty() {
             Source::Exhausted
         } else {
             Source::Idle
         };
+        let is_full = self.must_drop();
+        let mut items = Vec::with_capacity(entries.len());
         for entry in entries {
-            self.enqueue(entry);
+            if is_full && Numbering::may_drop(&entry) {
+                self.numbering.drop_entry(entry);
+                continue;
+            }
+            items.extend(self.numbering.take_notice(self.storage.reason()));
+            items.extend(self.numbering.number(entry));
         }
-        self.next_effects()
+        if self.source == Source::Exhausted {
+            items.extend(self.numbering.take_notice(self.storage.reason()));
+        }
+        self.keep(items, now);
+        self.next_effects(now)
+    }
+
+    /// Items are on disk, or this is why they are not.
+    pub fn on_written(&mut self, result: Result<(), String>, now: Instant) -> Vec<Effect> {
+        let (items, written, warning) = self.storage.on_written(result, now);
+        self.due.extend(warning.map(Effect::Warn));
+        for item in items {
+            self.outbox.accept(item, written, now);
+        }
+        self.next_effects(now)
+    }
+
+    /// Rows were read back, or cannot be.
+    pub fn on_rows_read(&mut self, rows: Option<Vec<LogBatch>>, now: Instant) -> Vec<Effect> {
+        let lost = self.outbox.rows().on_read(rows, self.numbering.time());
+        self.on_read(lost, now)
+    }
+
+    /// Progress was read back, or cannot be.
+    pub fn on_progress_read(&mut self, items: Option<Vec<Pending>>, now: Instant) -> Vec<Effect> {
+        let lost = self.outbox.progress().on_read(items, self.numbering.time());
+        self.on_read(lost, now)
+    }
+
+    /// A sync is over.
+    pub fn on_synced(&mut self, now: Instant) -> Vec<Effect> {
+        self.storage.on_synced();
+        self.next_effects(now)
+    }
+
+    /// The cursor was moved.
+    pub fn on_advanced(&mut self, now: Instant) -> Vec<Effect> {
+        self.storage.on_advanced();
+        self.next_effects(now)
     }
 
     /// The forge has answered a delivery of rows.
-    pub fn on_rows_answered(&mut self, answer: Result<Ack, Error>) -> Vec<Effect> {
-        match answer {
-            Ok(ack) => self.on_acked(ack),
-            Err(error) => self.on_failed(&error),
+    pub fn on_rows_answered(&mut self, answer: Result<Ack, Error>, now: Instant) -> Vec<Effect> {
+        let answered = self.outbox.on_rows_answered(answer, now);
+        self.on_answered(answered, now)
+    }
+
+    /// The forge has answered an update.
+    pub fn on_update_answered(&mut self, answer: Result<Directive, Error>, now: Instant) -> Vec<Effect> {
+        let answered = self.outbox.on_update_answered(answer, now);
+        self.on_answered(answered, now)
+    }
+
+    /// Something is due.
+    pub fn on_wake(&mut self, now: Instant) -> Vec<Effect> {
+        self.armed = None;
+        self.next_effects(now)
+    }
+
+    /// Writes items, or hands them on if there is nothing that takes them.
+    fn keep(&mut self, items: Vec<Item>, now: Instant) {
+        if items.is_empty() {
+            return;
+        }
+        if self.storage.is_writing() {
+            self.storage.on_write(items.clone());
+            self.due.push(Effect::Write(items));
+            return;
+        }
+        for item in items {
+            self.outbox.accept(item, false, now);
         }
     }
 
-    /// The forge has answered a delivery of step states.
-    pub fn on_update_answered(&mut self, error: Option<&Error>) -> Vec<Effect> {
-        if let Some(error) = error {
-            return self.on_failed(error);
+    /// Neither disk nor memory have room, and nobody can say for how long.
+    fn must_drop(&self) -> bool {
+        self.storage.is_refusing() && self.outbox.memory() >= BOUND && self.outbox.is_away()
+    }
+
+    fn has_room(&self) -> bool {
+        self.storage.is_writing() || self.outbox.memory() < BOUND || self.must_drop()
+    }
+
+    fn on_read(&mut self, lost: bool, now: Instant) -> Vec<Effect> {
+        if lost {
+            let text = "rows or step states of a job are lost: the journal cannot be read";
+            self.due.push(Effect::Warn(text.to_owned()));
         }
-        self.failures = 0;
-        self.in_flight = false;
-        self.queue.pop_front();
-        self.next_effects()
+        self.next_effects(now)
     }
 
-    /// The pause after a failed delivery is over.
-    pub fn on_retry_due(&mut self) -> Vec<Effect> {
-        self.in_flight = false;
-        self.next_effects()
-    }
-
-    fn enqueue(&mut self, entry: Entry) {
-        match entry {
-            Entry::Rows(rows) => self.enqueue_rows(rows),
-            Entry::Annotation { step, annotation } => {
-                let annotations = vec![wire_annotation(step, annotation)];
-                self.enqueue_progress(Progress {
-                    annotations,
-                    ..Progress::of(self.task)
-                });
-            }
-            Entry::Summary { step, text } => {
-                let summaries = vec![Summary { step, text }];
-                self.enqueue_progress(Progress {
-                    summaries,
-                    ..Progress::of(self.task)
-                });
-            }
-            Entry::StepStarted { index, name, at } => {
-                let state = StepState {
-                    index,
-                    name,
-                    started: Some(at),
-                    stopped: None,
-                    outcome: None,
-                    conclusion: None,
-                    log_first: self.next_row,
-                    log_length: 0,
-                };
-                self.steps.retain(|step| step.index != index);
-                self.steps.push(state.clone());
-                self.enqueue_step(state);
-            }
-            Entry::StepFinished {
-                index,
-                outcome,
-                conclusion,
-                at,
-            } => {
-                let Some(step) = self.steps.iter_mut().find(|step| step.index == index) else {
-                    return;
-                };
-                step.stopped = Some(at);
-                step.outcome = Some(wire_conclusion(outcome));
-                step.conclusion = Some(wire_conclusion(conclusion));
-                let step = step.clone();
-                self.enqueue_step(step);
-            }
+    fn on_answered(&mut self, answered: Answered, now: Instant) -> Vec<Effect> {
+        let Answered {
+            freed,
+            cancel,
+            warning,
+            is_back,
+        } = answered;
+        if let Some(freed) = freed {
+            self.storage.on_acked(freed, now);
         }
-    }
-
-    fn enqueue_step(&mut self, step: StepState) {
-        self.enqueue_progress(Progress {
-            steps: vec![step],
-            ..Progress::of(self.task)
-        });
-    }
-
-    fn enqueue_progress(&mut self, progress: Progress) {
-        self.queue.push_back(Delivery::Progress(progress));
-    }
-
-    fn enqueue_rows(&mut self, rows: Rows) {
-        let Rows {
-            time,
-            step,
-            text,
-            ends,
-        } = rows;
-        let batch = LogBatch {
-            task: self.task,
-            first: self.next_row,
-            time,
-            step,
-            text,
-            ends,
-        };
-        self.next_row = batch.next();
-        if let Some(state) = step.and_then(|index| self.steps.iter_mut().find(|state| state.index == index)) {
-            state.log_length += batch.len() as u64;
+        self.due.extend(warning.map(Effect::Warn));
+        if is_back && !self.outbox.is_away() {
+            self.due.push(Effect::Recovered);
         }
-        self.queued_bytes += batch.text.len();
-        self.queue.push_back(Delivery::Rows(batch));
-    }
-
-    /// The forge has everything before `ack.next`; what it does not have is sent again.
-    fn on_acked(&mut self, ack: Ack) -> Vec<Effect> {
-        self.failures = 0;
-        self.in_flight = false;
-        if let Some(Delivery::Rows(batch)) = self.queue.front_mut() {
-            if ack.next >= batch.next() {
-                self.queued_bytes = self.queued_bytes.saturating_sub(batch.text.len());
-                self.queue.pop_front();
-            } else if ack.next > batch.first {
-                drop_rows(batch, ack.next);
-            }
+        if cancel {
+            self.due.push(Effect::CancelJob);
         }
-        self.next_effects()
+        self.next_effects(now)
     }
 
-    fn on_failed(&mut self, error: &Error) -> Vec<Effect> {
-        match error.retry() {
-            Retry::Later => {
-                let pause = FIRST_PAUSE
-                    .saturating_mul(1 << self.failures.min(16))
-                    .min(LONGEST_PAUSE);
-                self.failures += 1;
-                vec![Effect::RetryAfter(pause)]
-            }
-            Retry::After(pause) => vec![Effect::RetryAfter(pause)],
-            Retry::Never | Retry::Unregistered => {
-                // The forge will never take it; what follows may still be wanted.
-                self.in_flight = false;
-                self.queue.pop_front();
-                self.next_effects()
-            }
+    fn next_effects(&mut self, now: Instant) -> Vec<Effect> {
+        let mut effects = std::mem::take(&mut self.due);
+        if self.closing == Closing::Closed {
+            return effects;
         }
-    }
-
-    fn next_effects(&mut self) -> Vec<Effect> {
-        let mut effects = Vec::new();
-        if self.source == Source::Idle && self.queued_bytes < WINDOW {
+        if self.outbox.is_done() {
+            self.storage.on_all_delivered();
+        }
+        if self.source == Source::Idle && !self.storage.is_busy() && self.has_room() {
             self.source = Source::Receiving;
             effects.push(Effect::Receive);
         }
-        if self.in_flight {
-            return effects;
+        effects.extend(self.outbox.rows().wanted().map(RowIndex).map(Effect::ReadRows));
+        effects.extend(self.outbox.progress().wanted().map(Effect::ReadProgress));
+        if self.storage.take_sync(now) {
+            effects.push(Effect::Sync);
         }
-        match self.queue.front() {
-            Some(Delivery::Rows(batch)) => effects.push(Effect::Append(batch.clone())),
-            Some(Delivery::Progress(progress)) => effects.push(Effect::Update(progress.clone())),
-            None if self.source == Source::Exhausted && self.closing == Closing::Asked => {
-                self.closing = Closing::Closed;
-                effects.push(Effect::Close);
-                return effects;
-            }
-            None => return effects,
-        }
-        self.in_flight = true;
+        let is_over = self.source == Source::Exhausted && !self.storage.is_busy();
+        let call = self.outbox.next_call(self.numbering.steps(), is_over, now);
+        effects.extend(call.map(|call| match call {
+            Call::Append(batches) => Effect::Append(batches),
+            Call::Update(progress) => Effect::Update(progress),
+        }));
+        self.end(is_over, now, &mut effects);
+        self.arm(is_over, now, &mut effects);
         effects
     }
-}
 
-/// Drops the rows before `next` from the front of a batch.
-fn drop_rows(batch: &mut LogBatch, next: RowIndex) {
-    let count = usize::try_from(next.0 - batch.first.0)
-        .unwrap_or(usize::MAX)
-        .min(batch.ends.len());
-    let Some(cut) = count
-        .checked_sub(1)
-        .and_then(|last| batch.ends.get(last))
-        .copied()
-    else {
-        return;
-    };
-    batch.ends.drain(..count);
-    for end in &mut batch.ends {
-        *end -= cut;
+    /// The last things: the cursor, and the answers to those who wait.
+    fn end(&mut self, is_over: bool, now: Instant, effects: &mut Vec<Effect>) {
+        let is_delivered = is_over && self.outbox.is_done();
+        if self.storage.take_advance(now, is_delivered) {
+            effects.push(Effect::Advance(self.outbox.cursor()));
+        }
+        if is_over && std::mem::take(&mut self.sealing) {
+            effects.push(Effect::Sealed(Sealed {
+                rows: self.numbering.next_row(),
+                steps: self.numbering.steps().to_vec(),
+            }));
+        }
+        if self.closing == Closing::Open {
+            return;
+        }
+        if is_delivered && self.storage.is_settled() {
+            self.closing = Closing::Closed;
+            effects.push(Effect::Close);
+        } else if self.closing == Closing::Asked && self.outbox.is_away() {
+            self.closing = Closing::Open;
+            effects.push(Effect::Away);
+        }
     }
-    batch.text.drain(..cut as usize);
-    batch.first = next;
+
+    fn arm(&mut self, is_over: bool, now: Instant, effects: &mut Vec<Effect>) {
+        if self.closing == Closing::Closed {
+            return;
+        }
+        let outbox = self.outbox.deadline(is_over, now);
+        let storage = self.storage.deadline().filter(|at| *at > now);
+        let Some(at) = outbox.into_iter().chain(storage).min() else {
+            return;
+        };
+        if self.armed != Some(at) {
+            self.armed = Some(at);
+            effects.push(Effect::WakeAt(at));
+        }
+    }
 }
 
 #[cfg(test)]
-mod tests {
-    use std::time::SystemTime;
-
-    use gantry_engine::plan::Conclusion;
-    use proptest::prelude::*;
-
-    use super::*;
-
-    fn rows(lines: &str) -> Entry {
-        Entry::Rows(Rows::of_lines(SystemTime::UNIX_EPOCH, Some(0), lines))
-    }
-
-    fn started() -> Entry {
-        Entry::StepStarted {
-            index: 0,
-            name: "Run x".to_owned(),
-            at: SystemTime::UNIX_EPOCH,
-        }
-    }
-
-    fn finished() -> Entry {
-        Entry::StepFinished {
-            index: 0,
-            outcome: Conclusion::Failure,
-            conclusion: Conclusion::Success,
-            at: SystemTime::UNIX_EPOCH,
-        }
-    }
-
-    fn unavailable() -> Error {
-        Error::Unavailable {
-            operation: "append_log",
-            reason: "gone".to_owned(),
-        }
-    }
-
-    fn show(effects: &[Effect]) -> Vec<String> {
-        effects
-            .iter()
-            .map(|effect| match effect {
-                Effect::Append(batch) => {
-                    format!(
-                        "append {}: {}",
-                        batch.first.0,
-                        batch.rows().collect::<Vec<_>>().join("|")
-                    )
-                }
-                Effect::Update(progress) => {
-                    let step = progress.steps.first().unwrap();
-                    let end = step
-                        .outcome
-                        .map_or_else(String::new, |outcome| format!(" {outcome:?}"));
-                    format!("update {}+{}{end}", step.log_first.0, step.log_length)
-                }
-                other => format!("{other:?}"),
-            })
-            .collect()
-    }
-
-    #[test]
-    fn a_steps_rows_go_out_before_the_state_that_ends_it() {
-        let mut state = State::new(TaskId(1));
-        assert_eq!(show(&state.on_started()), ["Receive"]);
-        let entries = vec![started(), rows("a\nb\n"), finished()];
-        assert_eq!(show(&state.on_entries(entries)), ["Receive", "update 0+0"]);
-        assert_eq!(show(&state.on_update_answered(None)), ["append 0: a|b"]);
-        let ack = Ack { next: RowIndex(2) };
-        assert_eq!(show(&state.on_rows_answered(Ok(ack))), ["update 0+2 Failure"]);
-        assert_eq!(show(&state.on_update_answered(None)), [""; 0]);
-        assert_eq!(show(&state.on_entries(Vec::new())), [""; 0]);
-        assert_eq!(show(&state.on_close()), ["Close"]);
-    }
-
-    #[test]
-    fn what_the_forge_does_not_have_is_sent_again() {
-        let mut state = State::new(TaskId(1));
-        drop(state.on_started());
-        assert_eq!(
-            show(&state.on_entries(vec![rows("a\nb\nc\n")])),
-            ["Receive", "append 0: a|b|c"]
-        );
-        assert_eq!(
-            show(&state.on_rows_answered(Err(unavailable()))),
-            ["RetryAfter(250ms)"]
-        );
-        assert_eq!(show(&state.on_retry_due()), ["append 0: a|b|c"]);
-        assert_eq!(
-            show(&state.on_rows_answered(Ok(Ack { next: RowIndex(1) }))),
-            ["append 1: b|c"]
-        );
-        // An acknowledgement that goes back, or too far, is taken for what it can mean.
-        assert_eq!(
-            show(&state.on_rows_answered(Ok(Ack { next: RowIndex(0) }))),
-            ["append 1: b|c"]
-        );
-        assert_eq!(
-            show(&state.on_rows_answered(Ok(Ack { next: RowIndex(99) }))),
-            [""; 0]
-        );
-    }
-
-    #[test]
-    fn a_flood_is_not_taken_before_the_window_has_room() {
-        let mut state = State::new(TaskId(1));
-        drop(state.on_started());
-        let flood = "x".repeat(60_000) + "\n";
-        let entries = (0..80).map(|_| rows(&flood)).collect();
-        let effects = state.on_entries(entries);
-        assert!(
-            !effects.iter().any(|effect| matches!(effect, Effect::Receive)),
-            "the window is full"
-        );
-        let mut received = false;
-        for next in 1..=80 {
-            let effects = state.on_rows_answered(Ok(Ack { next: RowIndex(next) }));
-            received |= effects.iter().any(|effect| matches!(effect, Effect::Receive));
-        }
-        assert!(received, "the window has room again");
-    }
-
-    proptest! {
-        /// Any mixture of rows, partial acknowledgements, lost answers and failures delivers each row exactly once and
-        /// in order, as a forge that skips what it has sees it.
-        #[test]
-        fn rows_arrive_exactly_once_and_in_order(
-            batches in prop::collection::vec(1_usize..5, 1..8),
-            faults in prop::collection::vec(0_u8..4, 0..64),
-        ) {
-            let mut state = State::new(TaskId(1));
-            let mut forge: Vec<String> = Vec::new();
-            let mut faults = faults.into_iter();
-            let mut written = 0;
-            let mut entries = Vec::new();
-            for count in batches {
-                let lines: String = (written..written + count).map(|row| format!("{row}\n")).collect();
-                written += count;
-                entries.push(rows(&lines));
-            }
-            drop(state.on_started());
-            drop(state.on_close());
-            let mut queue: VecDeque<Effect> = state.on_entries(entries).into();
-            queue.extend(state.on_entries(Vec::new()));
-            let mut closed = false;
-            while let Some(effect) = queue.pop_front() {
-                let answer = match effect {
-                    Effect::Append(batch) => {
-                        let fault = faults.next().unwrap_or(0);
-                        let taken = if fault == 1 { batch.len() / 2 } else { batch.len() };
-                        if fault != 2 {
-                            let known = forge.len() as u64;
-                            for (row, index) in batch.rows().take(taken).zip(batch.first.0..) {
-                                if index >= known {
-                                    forge.push(row.to_owned());
-                                }
-                            }
-                        }
-                        let answer = if fault >= 2 { Err(unavailable()) } else { Ok(Ack { next: RowIndex(forge.len() as u64) }) };
-                        state.on_rows_answered(answer)
-                    }
-                    Effect::RetryAfter(_) => state.on_retry_due(),
-                    Effect::Close => { closed = true; Vec::new() }
-                    Effect::Receive => Vec::new(),
-                    Effect::Update(_) => state.on_update_answered(None),
-                };
-                queue.extend(answer);
-            }
-            prop_assert!(closed);
-            let want: Vec<String> = (0..written).map(|row| row.to_string()).collect();
-            prop_assert_eq!(forge, want);
-        }
-    }
-}
+#[path = "state_tests.rs"]
+mod tests;

@@ -14,6 +14,8 @@ pub struct Drained {
     pub level: StopLevel,
     /// Whether the forge turned this runner away.
     pub refused: bool,
+    /// How many tasks the forge has not got the last word on; those in the journal are delivered after the next start.
+    pub undelivered: usize,
 }
 
 /// Climb the stop ladder to at least this rung.

@@ -1,7 +1,7 @@
 //! The supervisor actor.
 //!
 //! # Owns
-//! The runner's slots, its claimer and its jobs, and the stop ladder.
+//! The runner's slots, its claimer and its jobs, the deliveries that need no slot, and the stop ladder.
 //! # Receives
 //! [`RunUntilDrained`] once, [`RequestStop`] any number of times.
 //! # Emits
@@ -15,14 +15,17 @@ mod state;
 use std::collections::HashMap;
 
 use actix::{Actor, ActorFutureExt, Addr, AsyncContext, Context, Handler, ResponseFuture, WrapFuture};
-use gantry_protocols::forge::{Claim, TaskId};
+use gantry_engine::chain::Chain;
+use gantry_protocols::forge::TaskId;
 use tokio::sync::oneshot;
 
 pub use messages::{Drained, RequestStop, RunUntilDrained, StopLevel};
 use state::{Effect, State};
 
-use crate::claimer::{ClaimJobs, Claimed, Claimer, StopClaiming};
-use crate::job::{CancelJob, CancelReason, Job, JobContext, JobSpec, KillJob, RunJob};
+use crate::claimer::{ClaimJobs, Claimed, Claimer, StopClaiming, Taken};
+use crate::courier::{Courier, LeftBehind};
+use crate::job::{CancelJob, CancelReason, Job, JobContext, JobEnded, JobSpec, KillJob, RunJob};
+use crate::journal::{Connection, TaskJournal};
 use crate::mailbox::{answer, tell};
 
 /// One runner.
@@ -30,8 +33,16 @@ pub struct Supervisor {
     context: JobContext,
     state: State,
     claimer: Addr<Claimer>,
-    jobs: HashMap<TaskId, Addr<Job>>,
+    jobs: HashMap<TaskId, Running>,
+    /// Jobs that have ended; they go on telling their forge.
+    parked: HashMap<TaskId, Running>,
     reply: Option<oneshot::Sender<Drained>>,
+}
+
+/// A job with its journal, which outlives it.
+struct Running {
+    job: Addr<Job>,
+    journal: Option<TaskJournal>,
 }
 
 impl Actor for Supervisor {
@@ -41,12 +52,13 @@ impl Actor for Supervisor {
 impl Supervisor {
     /// Starts a runner with so many slots; it waits for [`RunUntilDrained`].
     pub fn start_new(context: JobContext, capacity: usize) -> Addr<Self> {
-        let claimer = Claimer::start_new(context.forge.clone());
+        let claimer = Claimer::start_new(context.forge.clone(), context.journal.clone(), context.clock);
         Self {
             context,
             state: State::new(capacity),
             claimer,
             jobs: HashMap::new(),
+            parked: HashMap::new(),
             reply: None,
         }
         .start()
@@ -55,17 +67,18 @@ impl Supervisor {
     fn apply(&mut self, effects: Vec<Effect>, context: &mut Context<Self>) {
         for effect in effects {
             match effect {
+                Effect::Recover => self.recover(context),
                 Effect::Claim { capacity } => self.claim(capacity, context),
                 Effect::StopClaiming => tell(&self.claimer, StopClaiming),
-                Effect::StartJob(claim) => self.start_job(claim, context),
+                Effect::StartJob(taken) => self.start_job(taken, context),
                 Effect::CancelJobs => {
-                    for job in self.jobs.values() {
-                        tell(job, CancelJob(CancelReason::Shutdown));
+                    for running in self.jobs.values() {
+                        tell(&running.job, CancelJob(CancelReason::Shutdown));
                     }
                 }
                 Effect::KillJobs => {
-                    for job in self.jobs.values() {
-                        tell(job, KillJob);
+                    for running in self.jobs.values() {
+                        tell(&running.job, KillJob);
                     }
                 }
                 Effect::Finish(drained) => {
@@ -92,29 +105,99 @@ impl Supervisor {
         }));
     }
 
-    fn start_job(&mut self, claim: Claim, context: &mut Context<Self>) {
+    fn start_job(&mut self, taken: Taken, context: &mut Context<Self>) {
+        let Taken { claim, journal } = taken;
         let task = claim.task;
         let job = Job::start_new(JobSpec {
             claim,
+            journal: journal.clone(),
             context: self.context.clone(),
         });
-        self.jobs.insert(task, job.clone());
-        context.spawn(
-            job.send(RunJob)
-                .into_actor(self)
-                .map(move |answer, supervisor, context| {
-                    match answer {
-                        Ok(ended) => {
-                            tracing::debug!(task = %ended.task, conclusion = ?ended.conclusion, "job ended");
-                        }
-                        Err(error) => tracing::error!(%task, %error, "the job's actor has died"),
-                    }
-                    supervisor.jobs.remove(&task);
-                    let effects = supervisor.state.on_job_ended(task);
-                    supervisor.apply(effects, context);
-                }),
-        );
+        let run = job.send(RunJob);
+        self.jobs.insert(task, Running { job, journal });
+        context.spawn(run.into_actor(self).map(move |answer, supervisor, context| {
+            let Some(running) = supervisor.jobs.remove(&task) else {
+                return;
+            };
+            let is_parked = match answer {
+                Ok(ended) => supervisor.on_ended(ended, running, context),
+                Err(error) => {
+                    tracing::error!(%task, %error, "the job's actor has died");
+                    supervisor.deliver(running.journal, LeftBehind::ByActor, context)
+                }
+            };
+            let effects = supervisor.state.on_job_ended(task, is_parked);
+            supervisor.apply(effects, context);
+        }));
     }
+
+    /// Returns whether the forge has yet to be told.
+    fn on_ended(&mut self, ended: JobEnded, running: Running, context: &mut Context<Self>) -> bool {
+        let JobEnded {
+            task,
+            conclusion,
+            parked,
+        } = ended;
+        tracing::debug!(%task, ?conclusion, parked = parked.is_some(), "job ended");
+        let Some(parked) = parked else { return false };
+        // The address is held: an actor without one ends before its work is done.
+        self.parked.insert(task, running);
+        context.spawn(parked.into_actor(self).map(move |delivered, supervisor, context| {
+            let journal = supervisor.parked.remove(&task).and_then(|running| running.journal);
+            let goes_on = delivered.is_err() && {
+                tracing::error!(%task, "the actor of a job that has ended has died");
+                supervisor.deliver(journal, LeftBehind::ByActor, context)
+            };
+            if !goes_on {
+                let effects = supervisor.state.on_delivered(task);
+                supervisor.apply(effects, context);
+            }
+        }));
+        true
+    }
+
+    /// Finds what earlier processes have left behind, and starts to deliver it.
+    fn recover(&mut self, context: &mut Context<Self>) {
+        let journal = self.context.journal.clone();
+        let recover = async move { recover(journal).await };
+        context.spawn(recover.into_actor(self).map(|journals, supervisor, context| {
+            let tasks: Vec<TaskId> = journals.iter().map(TaskJournal::task).collect();
+            for journal in journals {
+                supervisor.deliver(Some(journal), LeftBehind::ByProcess, context);
+            }
+            let effects = supervisor.state.on_recovered(tasks);
+            supervisor.apply(effects, context);
+        }));
+    }
+
+    /// Delivers a task that nobody works on; returns whether there is anything to deliver.
+    fn deliver(&self, journal: Option<TaskJournal>, left: LeftBehind, context: &mut Context<Self>) -> bool {
+        let Some(journal) = journal else { return false };
+        let task = journal.task();
+        let courier = Courier {
+            forge: self.context.forge.clone(),
+            batching: self.context.batching,
+            clock: self.context.clock,
+        };
+        let deliver = async move { courier.deliver(journal, left).await };
+        context.spawn(deliver.into_actor(self).map(move |(), supervisor, context| {
+            let effects = supervisor.state.on_delivered(task);
+            supervisor.apply(effects, context);
+        }));
+        true
+    }
+}
+
+async fn recover(journal: Option<Connection>) -> Vec<TaskJournal> {
+    let Some(connection) = journal else {
+        return Vec::new();
+    };
+    let recovered = connection.recover().await;
+    recovered.unwrap_or_else(|error| {
+        let error = Chain(&error);
+        tracing::error!(%error, "what an earlier runner has left behind cannot be delivered");
+        Vec::new()
+    })
 }
 
 impl Handler<RunUntilDrained> for Supervisor {
@@ -129,6 +212,7 @@ impl Handler<RunUntilDrained> for Supervisor {
             receiver.await.unwrap_or(Drained {
                 level: StopLevel::Killing,
                 refused: false,
+                undelivered: 0,
             })
         })
     }

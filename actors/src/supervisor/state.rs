@@ -2,15 +2,17 @@
 
 use std::collections::BTreeSet;
 
-use gantry_protocols::forge::{Claim, TaskId};
+use gantry_protocols::forge::TaskId;
 
 use super::{Drained, StopLevel};
-use crate::claimer::Claimed;
+use crate::claimer::{Claimed, Taken};
 
 /// What the shell is to do.
 #[derive(Debug)]
 #[must_use]
 pub enum Effect {
+    /// Deliver what an earlier process has left behind.
+    Recover,
     /// Ask for at most so many jobs.
     Claim {
         /// The number of free slots.
@@ -19,7 +21,7 @@ pub enum Effect {
     /// Let the claimer claim nothing more.
     StopClaiming,
     /// Run a claimed job.
-    StartJob(Claim),
+    StartJob(Taken),
     /// Cancel every running job.
     CancelJobs,
     /// Kill every running job.
@@ -33,6 +35,9 @@ pub enum Effect {
 pub struct State {
     capacity: usize,
     running: BTreeSet<TaskId>,
+    /// Tasks that have ended and that their forge does not know the end of; they need no slot.
+    delivering: BTreeSet<TaskId>,
+    recovering: bool,
     claiming: bool,
     ended: bool,
     refused: bool,
@@ -45,6 +50,8 @@ impl State {
         Self {
             capacity: capacity.max(1),
             running: BTreeSet::new(),
+            delivering: BTreeSet::new(),
+            recovering: false,
             claiming: false,
             ended: false,
             refused: false,
@@ -52,8 +59,16 @@ impl State {
         }
     }
 
-    /// The runner starts.
+    /// The runner starts: a task that is claimed now must not be taken for one that was left behind.
     pub fn on_run(&mut self) -> Vec<Effect> {
+        self.recovering = true;
+        vec![Effect::Recover]
+    }
+
+    /// These tasks were left behind and are being delivered.
+    pub fn on_recovered(&mut self, tasks: impl IntoIterator<Item = TaskId>) -> Vec<Effect> {
+        self.recovering = false;
+        self.delivering.extend(tasks);
         self.fill()
     }
 
@@ -62,11 +77,12 @@ impl State {
         self.claiming = false;
         let mut effects = Vec::new();
         match claimed {
-            Claimed::Jobs(claims) => {
-                for claim in claims {
-                    // A task that is delivered twice runs once.
-                    if self.running.insert(claim.task) {
-                        effects.push(Effect::StartJob(claim));
+            Claimed::Jobs(taken) => {
+                for taken in taken {
+                    // A task that is handed out twice runs once.
+                    let task = taken.claim.task;
+                    if !self.delivering.contains(&task) && self.running.insert(task) {
+                        effects.push(Effect::StartJob(taken));
                     }
                 }
                 // A job that was claimed on the way into a stop is ours: it is cancelled, never dropped.
@@ -82,9 +98,18 @@ impl State {
         effects
     }
 
-    /// A job has ended, in whatever way.
-    pub fn on_job_ended(&mut self, task: TaskId) -> Vec<Effect> {
+    /// A job has ended, in whatever way; its forge may not know yet.
+    pub fn on_job_ended(&mut self, task: TaskId, is_parked: bool) -> Vec<Effect> {
         self.running.remove(&task);
+        if is_parked {
+            self.delivering.insert(task);
+        }
+        self.fill()
+    }
+
+    /// The forge has everything of a task that it will ever take.
+    pub fn on_delivered(&mut self, task: TaskId) -> Vec<Effect> {
+        self.delivering.remove(&task);
         self.fill()
     }
 
@@ -113,7 +138,7 @@ impl State {
 
     /// Claims for the free slots, or finishes when nothing runs and nothing will.
     fn fill(&mut self) -> Vec<Effect> {
-        if self.claiming {
+        if self.claiming || self.recovering && self.level < StopLevel::Killing {
             return Vec::new();
         }
         let wanted = !self.ended && self.level == StopLevel::Running;
@@ -125,22 +150,39 @@ impl State {
             self.claiming = true;
             return vec![Effect::Claim { capacity }];
         }
-        if self.running.is_empty() {
-            return vec![Effect::Finish(Drained {
-                level: self.level,
-                refused: self.refused,
-            })];
+        // Whoever kills does not wait for a forge: what is in the journal is delivered after the next start.
+        let may_go = self.delivering.is_empty() || self.level >= StopLevel::Killing;
+        if !self.running.is_empty() || !may_go {
+            return Vec::new();
         }
-        Vec::new()
+        vec![Effect::Finish(Drained {
+            level: self.level,
+            refused: self.refused,
+            undelivered: self.delivering.len(),
+        })]
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use gantry_protocols::forge::Claim;
+
     use super::*;
 
     fn claims(tasks: &[i64]) -> Claimed {
-        Claimed::Jobs(tasks.iter().map(|task| Claim::of(TaskId(*task))).collect())
+        let taken = tasks.iter().map(|task| Taken {
+            claim: Claim::of(TaskId(*task)),
+            journal: None,
+        });
+        Claimed::Jobs(taken.collect())
+    }
+
+    /// A runner with nothing to recover, which has asked for its first jobs.
+    fn started(capacity: usize) -> State {
+        let mut state = State::new(capacity);
+        assert_eq!(show(&state.on_run()), ["Recover"]);
+        assert_eq!(show(&state.on_recovered([])), [format!("claim {capacity}")]);
+        state
     }
 
     fn show(effects: &[Effect]) -> Vec<String> {
@@ -148,7 +190,7 @@ mod tests {
             .iter()
             .map(|effect| match effect {
                 Effect::Claim { capacity } => format!("claim {capacity}"),
-                Effect::StartJob(claim) => format!("start {}", claim.task),
+                Effect::StartJob(taken) => format!("start {}", taken.claim.task),
                 Effect::Finish(drained) => format!("finish {:?}", drained.level),
                 other => format!("{other:?}"),
             })
@@ -157,43 +199,63 @@ mod tests {
 
     #[test]
     fn free_slots_are_claimed_for_and_never_more() {
-        let mut state = State::new(2);
-        assert_eq!(show(&state.on_run()), ["claim 2"]);
+        let mut state = started(2);
         assert_eq!(show(&state.on_claimed(claims(&[1]))), ["start 1", "claim 1"]);
         assert_eq!(show(&state.on_claimed(claims(&[2]))), ["start 2"]);
-        assert_eq!(show(&state.on_job_ended(TaskId(1))), ["claim 1"]);
-        assert_eq!(show(&state.on_job_ended(TaskId(2))), [""; 0]);
+        assert_eq!(show(&state.on_job_ended(TaskId(1), false)), ["claim 1"]);
+        assert_eq!(show(&state.on_job_ended(TaskId(2), false)), [""; 0]);
         assert_eq!(show(&state.on_claimed(Claimed::Ended)), ["finish Running"]);
     }
 
     #[test]
     fn a_task_that_is_delivered_twice_runs_once() {
-        let mut state = State::new(3);
-        assert_eq!(show(&state.on_run()), ["claim 3"]);
+        let mut state = started(3);
         assert_eq!(show(&state.on_claimed(claims(&[1, 1]))), ["start 1", "claim 2"]);
     }
 
     #[test]
     fn a_drain_waits_for_the_running_jobs() {
-        let mut state = State::new(1);
-        assert_eq!(show(&state.on_run()), ["claim 1"]);
+        let mut state = started(1);
         assert_eq!(show(&state.on_claimed(claims(&[1]))), ["start 1"]);
         assert_eq!(show(&state.on_stop(StopLevel::Draining)), ["StopClaiming"]);
         assert_eq!(show(&state.on_stop(StopLevel::Draining)), [""; 0]);
         assert_eq!(show(&state.on_stop(StopLevel::Cancelling)), ["CancelJobs"]);
         assert_eq!(show(&state.on_stop(StopLevel::Killing)), ["KillJobs"]);
-        assert_eq!(show(&state.on_job_ended(TaskId(1))), ["finish Killing"]);
+        assert_eq!(show(&state.on_job_ended(TaskId(1), false)), ["finish Killing"]);
     }
 
     #[test]
     fn a_claim_that_arrives_during_a_stop_is_run_and_cancelled() {
-        let mut state = State::new(1);
-        assert_eq!(show(&state.on_run()), ["claim 1"]);
+        let mut state = started(1);
         assert_eq!(
             show(&state.on_stop(StopLevel::Cancelling)),
             ["StopClaiming", "CancelJobs"]
         );
         assert_eq!(show(&state.on_claimed(claims(&[7]))), ["start 7", "CancelJobs"]);
-        assert_eq!(show(&state.on_job_ended(TaskId(7))), ["finish Cancelling"]);
+        assert_eq!(show(&state.on_job_ended(TaskId(7), false)), ["finish Cancelling"]);
+    }
+    #[test]
+    fn a_job_that_waits_for_its_forge_needs_no_slot_and_a_drain_waits_for_it() {
+        let mut state = started(1);
+        assert_eq!(show(&state.on_claimed(claims(&[1]))), ["start 1"]);
+        assert_eq!(show(&state.on_job_ended(TaskId(1), true)), ["claim 1"]);
+        // It is handed out again by a forge that did not hear of its end.
+        assert_eq!(show(&state.on_claimed(claims(&[1]))), ["claim 1"]);
+        assert_eq!(show(&state.on_claimed(Claimed::Ended)), [""; 0]);
+        assert_eq!(show(&state.on_delivered(TaskId(1))), ["finish Running"]);
+    }
+
+    #[test]
+    fn a_kill_does_not_wait_for_a_forge() {
+        let mut state = State::new(1);
+        assert_eq!(show(&state.on_run()), ["Recover"]);
+        assert_eq!(show(&state.on_recovered([TaskId(4)])), ["claim 1"]);
+        assert_eq!(show(&state.on_claimed(Claimed::Ended)), [""; 0]);
+        assert_eq!(show(&state.on_stop(StopLevel::Draining)), ["StopClaiming"]);
+        let effects = state.on_stop(StopLevel::Killing);
+        assert!(
+            matches!(effects.last(), Some(Effect::Finish(drained)) if drained.undelivered == 1),
+            "{effects:?}"
+        );
     }
 }

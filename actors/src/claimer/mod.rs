@@ -119,7 +119,8 @@ async fn take(claims: Vec<Claim>, journal: Option<&Connection>, now: SystemTime)
 /// What a person would call the job.
 fn summary(claim: &Claim) -> String {
     let context = &claim.given.context;
-    let words = ["repository", "workflow", "job"].map(|key| context.get(key).and_then(|value| value.as_str()));
+    let words =
+        ["repository", "workflow", "job"].map(|key| context.get(key).and_then(|value| value.as_str()));
     let words: Vec<&str> = words.into_iter().flatten().collect();
     words.join(" / ")
 }

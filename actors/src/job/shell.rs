@@ -335,18 +335,14 @@ impl Job {
             }
             (attempt, backoff)
         };
-        context.spawn(
-            try_it
-                .into_actor(self)
-                .map(|(attempt, backoff), job, context| {
-                    job.backoff = backoff;
-                    let effects = match attempt {
-                        Attempt::Done => job.state.on_completed(),
-                        Attempt::Again(pause) => job.state.on_report_delayed(pause),
-                    };
-                    job.apply(effects, context);
-                }),
-        );
+        context.spawn(try_it.into_actor(self).map(|(attempt, backoff), job, context| {
+            job.backoff = backoff;
+            let effects = match attempt {
+                Attempt::Done => job.state.on_completed(),
+                Attempt::Again(pause) => job.state.on_report_delayed(pause),
+            };
+            job.apply(effects, context);
+        }));
     }
 
     fn park(&mut self, conclusion: Conclusion) {

@@ -48,7 +48,9 @@ fn show(effects: &[Effect]) -> Vec<String> {
         .iter()
         .map(|effect| match effect {
             Effect::RunStep(plan) => format!("run {} as {}", plan.step.id, plan.view.status.as_str()),
-            Effect::Keep { conclusion, sealed, .. } => {
+            Effect::Keep {
+                conclusion, sealed, ..
+            } => {
                 format!("keep {} after {} rows", conclusion.as_str(), sealed.rows.0)
             }
             Effect::Park(conclusion) => format!("park {}", conclusion.as_str()),

@@ -204,8 +204,12 @@ impl World {
         }
         for step in progress.steps {
             let end = step.log_first.0 + step.log_length;
-            assert!(end <= self.forge.len() as u64, "a step is told of before its rows");
-            self.lengths.insert(step.index, (step.log_first.0, step.log_length));
+            assert!(
+                end <= self.forge.len() as u64,
+                "a step is told of before its rows"
+            );
+            self.lengths
+                .insert(step.index, (step.log_first.0, step.log_length));
         }
         let summaries = progress.summaries.into_iter().map(|summary| summary.text);
         self.summaries.extend(summaries);

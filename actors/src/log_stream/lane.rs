@@ -94,7 +94,9 @@ impl Numbered for Pending {
         let annotations = progress.annotations.iter();
         let summaries = progress.summaries.iter();
         size_of::<Self>()
-            + annotations.map(|annotation| 200 + annotation.message.len()).sum::<usize>()
+            + annotations
+                .map(|annotation| 200 + annotation.message.len())
+                .sum::<usize>()
             + summaries.map(|summary| 50 + summary.text.len()).sum::<usize>()
             + progress.steps.len() * 200
     }
@@ -171,7 +173,11 @@ impl<T: Numbered + Clone> Lane<T> {
             self.memory += item.weight();
             self.head.push_back(item);
         } else if written && self.tail.is_empty() {
-            let start = if self.disk.is_empty() { item.first() } else { self.disk.start };
+            let start = if self.disk.is_empty() {
+                item.first()
+            } else {
+                self.disk.start
+            };
             self.disk = start..item.next();
         } else {
             self.memory += item.weight();

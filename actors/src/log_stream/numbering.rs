@@ -145,9 +145,8 @@ impl Numbering {
     /// The row that says how many rows are missing before it, if any are.
     pub fn take_notice(&mut self, reason: &str) -> Option<Item> {
         let Dropped { count, time, step } = self.dropped.take()?;
-        let text = format!(
-            "##[warning]{count} rows are missing here: the forge could not be reached, and {reason}"
-        );
+        let text =
+            format!("##[warning]{count} rows are missing here: the forge could not be reached, and {reason}");
         Some(self.number_rows(Rows::of_lines(time, step, &text)))
     }
 

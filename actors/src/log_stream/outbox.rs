@@ -1,6 +1,8 @@
 //! What the forge is told next, and when: one call at a time, rows before the states that speak of them.
 
-use gantry_protocols::forge::{Ack, Directive, Error, LogBatch, Progress, Retry, RowIndex, StepState, TaskId};
+use gantry_protocols::forge::{
+    Ack, Directive, Error, LogBatch, Progress, Retry, RowIndex, StepState, TaskId,
+};
 use tokio::time::Instant;
 
 use super::Batching;
@@ -216,7 +218,10 @@ impl Outbox {
             Ok(ack) if ack.next.0 > self.rows.acked() => return self.on_acked(ack, now),
             Ok(ack) => Error::Unavailable {
                 operation: "append_log",
-                reason: format!("it says that row {} is the next, and does not take it", ack.next.0),
+                reason: format!(
+                    "it says that row {} is the next, and does not take it",
+                    ack.next.0
+                ),
             },
             Err(error) => error,
         };
@@ -233,7 +238,9 @@ impl Outbox {
         let freed = self.drop_unwanted();
         Answered {
             freed: Some(freed),
-            warning: Some(format!("the forge takes no more rows, so the rest is dropped: {error}")),
+            warning: Some(format!(
+                "the forge takes no more rows, so the rest is dropped: {error}"
+            )),
             ..Answered::default()
         }
     }
@@ -325,7 +332,10 @@ impl Outbox {
     }
 
     fn rows_are_due(&self, hurry: bool, now: Instant) -> bool {
-        let waits_long = || self.oldest.is_some_and(|oldest| oldest + self.batching.longest_wait() <= now);
+        let waits_long = || {
+            self.oldest
+                .is_some_and(|oldest| oldest + self.batching.longest_wait() <= now)
+        };
         let waiting = self.rows.waiting();
         waiting > 0
             && (hurry

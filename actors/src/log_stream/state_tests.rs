@@ -127,10 +127,7 @@ fn a_steps_rows_go_out_before_the_state_that_ends_it() {
     assert_eq!(show(&state.on_entries(entries, now)), ["Receive", "update 0+0"]);
     let go_on = Ok(Directive::Continue);
     assert_eq!(show(&state.on_update_answered(go_on, now)), ["append 0: a|b"]);
-    assert_eq!(
-        show(&state.on_rows_answered(ack(2), now)),
-        ["update 0+2 Failure"]
-    );
+    assert_eq!(show(&state.on_rows_answered(ack(2), now)), ["update 0+2 Failure"]);
     assert_eq!(
         show(&state.on_update_answered(Ok(Directive::Continue), now)),
         [""; 0]
@@ -275,10 +272,7 @@ fn a_runner_that_is_unknown_cancels_and_closes() {
         show(&state.on_update_answered(Err(unregistered), now)),
         ["warn", "CancelJob"]
     );
-    assert_eq!(
-        show(&state.on_entries(vec![rows("b\n")], now)),
-        ["Receive"]
-    );
+    assert_eq!(show(&state.on_entries(vec![rows("b\n")], now)), ["Receive"]);
     drop(state.on_entries(Vec::new(), now));
     assert_eq!(show(&state.on_close(false, now)), ["Close"]);
 }
@@ -344,10 +338,7 @@ fn a_disk_that_refuses_is_warned_of_once_and_the_job_goes_on() {
     // Everything is delivered: the disk gets another chance.
     drop(state.on_rows_answered(ack(2), now));
     assert_eq!(show(&state.on_entries(vec![rows("c\n")], now)), ["write 1"]);
-    assert_eq!(
-        show(&state.on_written(full(), now)),
-        ["Receive", "append 2: c"]
-    );
+    assert_eq!(show(&state.on_written(full(), now)), ["Receive", "append 2: c"]);
 }
 
 #[test]

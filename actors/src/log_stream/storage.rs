@@ -99,8 +99,9 @@ impl Storage {
             return (items, true, None);
         };
         self.mode = Mode::Refusing;
-        let warning = (!self.warned)
-            .then(|| format!("the job goes on, and its rows are kept in memory as far as they fit: {reason}"));
+        let warning = (!self.warned).then(|| {
+            format!("the job goes on, and its rows are kept in memory as far as they fit: {reason}")
+        });
         self.warned = true;
         self.reason = reason;
         (items, false, warning)

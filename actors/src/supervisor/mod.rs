@@ -142,17 +142,24 @@ impl Supervisor {
         let Some(parked) = parked else { return false };
         // The address is held: an actor without one ends before its work is done.
         self.parked.insert(task, running);
-        context.spawn(parked.into_actor(self).map(move |delivered, supervisor, context| {
-            let journal = supervisor.parked.remove(&task).and_then(|running| running.journal);
-            let goes_on = delivered.is_err() && {
-                tracing::error!(%task, "the actor of a job that has ended has died");
-                supervisor.deliver(journal, LeftBehind::ByActor, context)
-            };
-            if !goes_on {
-                let effects = supervisor.state.on_delivered(task);
-                supervisor.apply(effects, context);
-            }
-        }));
+        context.spawn(
+            parked
+                .into_actor(self)
+                .map(move |delivered, supervisor, context| {
+                    let journal = supervisor
+                        .parked
+                        .remove(&task)
+                        .and_then(|running| running.journal);
+                    let goes_on = delivered.is_err() && {
+                        tracing::error!(%task, "the actor of a job that has ended has died");
+                        supervisor.deliver(journal, LeftBehind::ByActor, context)
+                    };
+                    if !goes_on {
+                        let effects = supervisor.state.on_delivered(task);
+                        supervisor.apply(effects, context);
+                    }
+                }),
+        );
         true
     }
 

@@ -53,11 +53,11 @@ impl Backoff {
     /// Up to a fifth shorter.
     fn jittered(&self, pause: Duration) -> Duration {
         let fifths = mixed(self.seed ^ u64::from(self.failures).rotate_left(32)) % 1000;
-        pause - pause / 5_000 * u32::try_from(fifths).unwrap_or_default()
+        pause.saturating_sub(pause / 5_000 * u32::try_from(fifths).unwrap_or_default())
     }
 }
 
-/// Numbers that are close to each other become numbers that are not (the finalizer of SplitMix64).
+/// Numbers that are close to each other become numbers that are not (the finalizer of `SplitMix64`).
 fn mixed(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9E37_79B9_7F4A_7C15);
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);

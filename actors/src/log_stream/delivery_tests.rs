@@ -195,7 +195,7 @@ impl World {
         if fate == Fate::LostAnswer {
             return Err(unavailable());
         }
-        ack(self.forge.len() as u64)
+        Ok(ack(self.forge.len() as u64))
     }
 
     fn take_progress(&mut self, progress: Progress, fate: Fate) -> Result<Directive, Error> {

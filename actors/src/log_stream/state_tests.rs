@@ -51,8 +51,8 @@ fn refused() -> Error {
     }
 }
 
-fn ack(next: u64) -> Result<Ack, Error> {
-    Ok(Ack { next: RowIndex(next) })
+fn ack(next: u64) -> Ack {
+    Ack { next: RowIndex(next) }
 }
 
 fn text_of(batches: &[LogBatch]) -> String {
@@ -127,7 +127,7 @@ fn a_steps_rows_go_out_before_the_state_that_ends_it() {
     assert_eq!(show(&state.on_entries(entries, now)), ["Receive", "update 0+0"]);
     let go_on = Ok(Directive::Continue);
     assert_eq!(show(&state.on_update_answered(go_on, now)), ["append 0: a|b"]);
-    assert_eq!(show(&state.on_rows_answered(ack(2), now)), ["update 0+2 Failure"]);
+    assert_eq!(show(&state.on_rows_answered(Ok(ack(2)), now)), ["update 0+2 Failure"]);
     assert_eq!(
         show(&state.on_update_answered(Ok(Directive::Continue), now)),
         [""; 0]
@@ -151,19 +151,19 @@ fn what_the_forge_does_not_have_is_sent_again_after_a_pause() {
     let now = now + pause;
     assert_eq!(show(&state.on_wake(now)), ["append 0: a|b|c"]);
     assert_eq!(
-        show(&state.on_rows_answered(ack(1), now)),
+        show(&state.on_rows_answered(Ok(ack(1)), now)),
         ["Recovered", "append 1: b|c"]
     );
     // An acknowledgement that stands still or goes back is no reason for haste.
     for next in [1, 0] {
-        let effects = state.on_rows_answered(ack(next), now);
+        let effects = state.on_rows_answered(Ok(ack(next)), now);
         let pause = wake(&effects, now).unwrap();
         assert!(pause >= Duration::from_millis(200), "{pause:?}");
         assert_eq!(show(&state.on_wake(now + pause)), ["append 1: b|c"]);
     }
     // One that goes too far is taken for what it can mean.
     assert_eq!(
-        show(&state.on_rows_answered(ack(99), now + seconds(9))),
+        show(&state.on_rows_answered(Ok(ack(99)), now + seconds(9))),
         ["Recovered"]
     );
 }
@@ -175,8 +175,8 @@ fn a_flood_is_not_taken_before_the_window_has_room() {
     let receives = |effects: &[Effect]| effects.iter().any(|effect| matches!(effect, Effect::Receive));
     let effects = state.on_entries((0..80).map(|_| rows(&flood)).collect(), now);
     assert!(!receives(&effects), "the window is full");
-    let received = (1..=80).any(|next| receives(&state.on_rows_answered(ack(next), now)));
-    assert!(received, "the window has room again");
+    let has_room = (1..=80).any(|next| receives(&state.on_rows_answered(Ok(ack(next)), now)));
+    assert!(has_room, "the window has room again");
 }
 
 #[test]
@@ -210,7 +210,7 @@ fn a_server_gets_rows_in_batches_and_the_steps_with_them() {
     let now = now + seconds(3);
     assert_eq!(show(&state.on_wake(now)), ["append 0: a|b"]);
     assert_eq!(
-        show(&state.on_rows_answered(ack(2), now)),
+        show(&state.on_rows_answered(Ok(ack(2)), now)),
         ["update 0+2 s"],
         "the forge cannot show rows whose step it does not know"
     );
@@ -218,14 +218,14 @@ fn a_server_gets_rows_in_batches_and_the_steps_with_them() {
     // A full batch does not wait, and the end of a step neither.
     let lines = "x\n".repeat(100);
     assert_eq!(show(&state.on_entries(vec![rows(&lines)], now)).len(), 2);
-    assert_eq!(show(&state.on_rows_answered(ack(102), now)), ["update 0+102"]);
+    assert_eq!(show(&state.on_rows_answered(Ok(ack(102)), now)), ["update 0+102"]);
     drop(state.on_update_answered(Ok(Directive::Continue), now));
     assert_eq!(
         show(&state.on_entries(vec![rows("c\n"), finished()], now)),
         ["Receive", "append 102: c"]
     );
     assert_eq!(
-        show(&state.on_rows_answered(ack(103), now)),
+        show(&state.on_rows_answered(Ok(ack(103)), now)),
         ["update 0+103 Failure"]
     );
 }
@@ -291,7 +291,7 @@ fn who_closes_hears_that_the_forge_is_away_and_may_wait() {
     assert_eq!(show(&state.on_close(true, now)), [""; 0]);
     let now = now + seconds(1);
     assert_eq!(show(&state.on_wake(now)), ["append 0: a"]);
-    let effects = state.on_rows_answered(ack(1), now);
+    let effects = state.on_rows_answered(Ok(ack(1)), now);
     assert_eq!(show(&effects), ["Recovered", "update"]);
     assert_eq!(
         show(&state.on_update_answered(Ok(Directive::Continue), now)),
@@ -315,7 +315,7 @@ fn nothing_is_sent_before_it_is_on_disk() {
     );
     drop(state.on_synced(now));
     drop(state.on_update_answered(Ok(Directive::Continue), now));
-    assert_eq!(show(&state.on_rows_answered(ack(1), now)), [""; 0]);
+    assert_eq!(show(&state.on_rows_answered(Ok(ack(1)), now)), [""; 0]);
     // The cursor is on disk before the stream ends.
     assert_eq!(show(&state.on_entries(Vec::new(), now)), ["advance 1 1"]);
     assert_eq!(show(&state.on_close(false, now)), [""; 0]);
@@ -334,9 +334,9 @@ fn a_disk_that_refuses_is_warned_of_once_and_the_job_goes_on() {
         ["warn", "Receive", "append 0: a"]
     );
     assert_eq!(show(&state.on_entries(vec![rows("b\n")], now)), ["Receive"]);
-    assert_eq!(show(&state.on_rows_answered(ack(1), now)), ["append 1: b"]);
+    assert_eq!(show(&state.on_rows_answered(Ok(ack(1)), now)), ["append 1: b"]);
     // Everything is delivered: the disk gets another chance.
-    drop(state.on_rows_answered(ack(2), now));
+    drop(state.on_rows_answered(Ok(ack(2)), now));
     assert_eq!(show(&state.on_entries(vec![rows("c\n")], now)), ["write 1"]);
     assert_eq!(show(&state.on_written(full(), now)), ["Receive", "append 2: c"]);
 }
@@ -357,7 +357,7 @@ fn rows_that_find_no_room_anywhere_are_counted_in_the_log() {
     );
     let now = now + seconds(1);
     drop(state.on_wake(now));
-    drop(state.on_rows_answered(ack(80), now));
+    drop(state.on_rows_answered(Ok(ack(80)), now));
     let effects = state.on_entries(vec![rows("kept\n")], now);
     assert_eq!(show(&effects), ["write 2"]);
     let effects = state.on_written(Ok(()), now);

@@ -22,6 +22,23 @@ enum Mode {
     Refusing,
 }
 
+/// What is written and would not survive a loss of power.
+#[derive(Debug, Default)]
+struct Sync {
+    at: Option<Instant>,
+    is_urgent: bool,
+    is_under_way: bool,
+}
+
+/// What is acknowledged and not noted yet.
+#[derive(Debug, Default)]
+struct Moves {
+    at: Option<Instant>,
+    bytes: usize,
+    is_dirty: bool,
+    is_under_way: bool,
+}
+
 /// The journal of a stream, as the stream sees it.
 #[derive(Debug)]
 pub struct Storage {
@@ -29,13 +46,8 @@ pub struct Storage {
     sync_interval: Duration,
     /// Items that are being written.
     writing: Option<Vec<Item>>,
-    sync_at: Option<Instant>,
-    sync_urgent: bool,
-    syncing: bool,
-    advancing: bool,
-    dirty: bool,
-    acked_bytes: usize,
-    advance_at: Option<Instant>,
+    sync: Sync,
+    cursor: Moves,
     reason: String,
     warned: bool,
 }
@@ -47,13 +59,8 @@ impl Storage {
             mode: sync_interval.map_or(Mode::Absent, |_| Mode::Writing),
             sync_interval: sync_interval.unwrap_or_default(),
             writing: None,
-            sync_at: None,
-            sync_urgent: false,
-            syncing: false,
-            advancing: false,
-            dirty: false,
-            acked_bytes: 0,
-            advance_at: None,
+            sync: Sync::default(),
+            cursor: Moves::default(),
             reason: String::new(),
             warned: false,
         }
@@ -92,8 +99,8 @@ impl Storage {
     ) -> (Vec<Item>, bool, Option<String>) {
         let items = self.writing.take().unwrap_or_default();
         let Err(reason) = result else {
-            self.sync_at.get_or_insert(now + self.sync_interval);
-            self.sync_urgent |= items
+            self.sync.at.get_or_insert(now + self.sync_interval);
+            self.sync.is_urgent |= items
                 .iter()
                 .any(|item| matches!(item, Item::Progress(pending) if pending.urgent));
             return (items, true, None);
@@ -119,55 +126,57 @@ impl Storage {
         if self.mode == Mode::Absent {
             return;
         }
-        self.dirty = true;
-        self.acked_bytes += bytes;
-        self.advance_at.get_or_insert(now + ADVANCE_PAUSE);
+        self.cursor.is_dirty = true;
+        self.cursor.bytes += bytes;
+        self.cursor.at.get_or_insert(now + ADVANCE_PAUSE);
     }
 
     /// Tells whether to sync now; it is then under way.
     pub fn take_sync(&mut self, now: Instant) -> bool {
-        let due = self.sync_urgent || self.sync_at.is_some_and(|at| at <= now);
-        if !due || self.syncing || self.is_busy() {
+        let due = self.sync.is_urgent || self.sync.at.is_some_and(|at| at <= now);
+        if !due || self.sync.is_under_way || self.is_busy() {
             return false;
         }
-        self.syncing = true;
-        self.sync_urgent = false;
-        self.sync_at = None;
+        self.sync = Sync {
+            is_under_way: true,
+            ..Sync::default()
+        };
         true
     }
 
     /// A sync is over.
     pub fn on_synced(&mut self) {
-        self.syncing = false;
+        self.sync.is_under_way = false;
     }
 
     /// Tells whether to move the cursor now; that is then under way.
     pub fn take_advance(&mut self, now: Instant, closing: bool) -> bool {
-        let due = closing || self.acked_bytes >= ADVANCE_BYTES || self.advance_at.is_some_and(|at| at <= now);
-        if !self.dirty || !due || self.advancing {
+        let cursor = &self.cursor;
+        let due = closing || cursor.bytes >= ADVANCE_BYTES || cursor.at.is_some_and(|at| at <= now);
+        if !cursor.is_dirty || !due || cursor.is_under_way {
             return false;
         }
-        self.advancing = true;
-        self.dirty = false;
-        self.acked_bytes = 0;
-        self.advance_at = None;
+        self.cursor = Moves {
+            is_under_way: true,
+            ..Moves::default()
+        };
         true
     }
 
     /// The cursor was moved, or could not be, which costs only repeated deliveries.
     pub fn on_advanced(&mut self) {
-        self.advancing = false;
+        self.cursor.is_under_way = false;
     }
 
     /// Tells whether the journal knows everything that it has to know.
     pub fn is_settled(&self) -> bool {
-        !self.is_busy() && !self.advancing && !self.dirty
+        !self.is_busy() && !self.cursor.is_under_way && !self.cursor.is_dirty
     }
 
     /// When something is due.
     pub fn deadline(&self) -> Option<Instant> {
-        let sync = self.sync_at.filter(|_| !self.syncing && !self.is_busy());
-        let advance = self.advance_at.filter(|_| !self.advancing);
+        let sync = self.sync.at.filter(|_| !self.sync.is_under_way && !self.is_busy());
+        let advance = self.cursor.at.filter(|_| !self.cursor.is_under_way);
         sync.into_iter().chain(advance).min()
     }
 }

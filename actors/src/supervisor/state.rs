@@ -30,6 +30,19 @@ pub enum Effect {
     Finish(Drained),
 }
 
+/// Where jobs come from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Intake {
+    /// What earlier processes have left behind is looked for.
+    Recovering,
+    /// Nobody is asked.
+    Idle,
+    /// The claimer is asked.
+    Claiming,
+    /// There will be no more jobs.
+    Ended,
+}
+
 /// The slots of one runner.
 #[derive(Debug)]
 pub struct State {
@@ -37,9 +50,7 @@ pub struct State {
     running: BTreeSet<TaskId>,
     /// Tasks that have ended and that their forge does not know the end of; they need no slot.
     delivering: BTreeSet<TaskId>,
-    recovering: bool,
-    claiming: bool,
-    ended: bool,
+    intake: Intake,
     refused: bool,
     level: StopLevel,
 }
@@ -51,9 +62,7 @@ impl State {
             capacity: capacity.max(1),
             running: BTreeSet::new(),
             delivering: BTreeSet::new(),
-            recovering: false,
-            claiming: false,
-            ended: false,
+            intake: Intake::Idle,
             refused: false,
             level: StopLevel::Running,
         }
@@ -61,20 +70,20 @@ impl State {
 
     /// The runner starts: a task that is claimed now must not be taken for one that was left behind.
     pub fn on_run(&mut self) -> Vec<Effect> {
-        self.recovering = true;
+        self.intake = Intake::Recovering;
         vec![Effect::Recover]
     }
 
     /// These tasks were left behind and are being delivered.
     pub fn on_recovered(&mut self, tasks: impl IntoIterator<Item = TaskId>) -> Vec<Effect> {
-        self.recovering = false;
+        self.intake = Intake::Idle;
         self.delivering.extend(tasks);
         self.fill()
     }
 
     /// The claimer has answered.
     pub fn on_claimed(&mut self, claimed: Claimed) -> Vec<Effect> {
-        self.claiming = false;
+        self.intake = Intake::Idle;
         let mut effects = Vec::new();
         match claimed {
             Claimed::Jobs(taken) => {
@@ -88,9 +97,9 @@ impl State {
                 // A job that was claimed on the way into a stop is ours: it is cancelled, never dropped.
                 effects.extend(self.stop_jobs());
             }
-            Claimed::Ended => self.ended = true,
+            Claimed::Ended => self.intake = Intake::Ended,
             Claimed::Refused(_) => {
-                self.ended = true;
+                self.intake = Intake::Ended;
                 self.refused = true;
             }
         }
@@ -138,16 +147,17 @@ impl State {
 
     /// Claims for the free slots, or finishes when nothing runs and nothing will.
     fn fill(&mut self) -> Vec<Effect> {
-        if self.claiming || self.recovering && self.level < StopLevel::Killing {
+        let is_recovering = self.intake == Intake::Recovering && self.level < StopLevel::Killing;
+        if is_recovering || self.intake == Intake::Claiming {
             return Vec::new();
         }
-        let wanted = !self.ended && self.level == StopLevel::Running;
+        let wanted = self.intake == Intake::Idle && self.level == StopLevel::Running;
         if wanted {
             let capacity = self.capacity.saturating_sub(self.running.len());
             if capacity == 0 {
                 return Vec::new();
             }
-            self.claiming = true;
+            self.intake = Intake::Claiming;
             return vec![Effect::Claim { capacity }];
         }
         // Whoever kills does not wait for a forge: what is in the journal is delivered after the next start.

@@ -127,7 +127,10 @@ fn a_steps_rows_go_out_before_the_state_that_ends_it() {
     assert_eq!(show(&state.on_entries(entries, now)), ["Receive", "update 0+0"]);
     let go_on = Ok(Directive::Continue);
     assert_eq!(show(&state.on_update_answered(go_on, now)), ["append 0: a|b"]);
-    assert_eq!(show(&state.on_rows_answered(Ok(ack(2)), now)), ["update 0+2 Failure"]);
+    assert_eq!(
+        show(&state.on_rows_answered(Ok(ack(2)), now)),
+        ["update 0+2 Failure"]
+    );
     assert_eq!(
         show(&state.on_update_answered(Ok(Directive::Continue), now)),
         [""; 0]

@@ -175,7 +175,10 @@ impl Storage {
 
     /// When something is due.
     pub fn deadline(&self) -> Option<Instant> {
-        let sync = self.sync.at.filter(|_| !self.sync.is_under_way && !self.is_busy());
+        let sync = self
+            .sync
+            .at
+            .filter(|_| !self.sync.is_under_way && !self.is_busy());
         let advance = self.cursor.at.filter(|_| !self.cursor.is_under_way);
         sync.into_iter().chain(advance).min()
     }

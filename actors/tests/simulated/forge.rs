@@ -159,10 +159,7 @@ impl Forge for Line {
                 "a row after the last word"
             );
             let rows = kept.rows.entry(task).or_default();
-            for (row, index) in batches
-                .iter()
-                .flat_map(|batch| batch.rows().zip(batch.first.0..))
-            {
+            for (row, index) in batches.iter().flat_map(|batch| batch.rows().zip(batch.first.0..)) {
                 assert!(index <= rows.len() as u64, "a gap before row {index}");
                 if index == rows.len() as u64 {
                     rows.push(row.to_owned());

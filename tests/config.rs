@@ -1,6 +1,10 @@
 //! `gantry config`, from the outside.
 
+#![expect(clippy::unwrap_used, reason = "a test fails by a panic")]
+
 mod harness;
+
+use std::os::unix::fs::PermissionsExt;
 
 use harness::{Outcome, Project};
 
@@ -80,4 +84,129 @@ fn a_value_for_a_flag_needs_a_key() {
     outcome.assert_code(2).assert_contains("expected KEY=VALUE");
     let outcome = Project::new().run(&["--set", "runner.timeout=soon", "exec"]);
     outcome.assert_code(64).assert_contains("--set runner.timeout: ");
+}
+
+fn content(project: &Project) -> String {
+    std::fs::read_to_string(project.directory.join("c.yaml")).unwrap()
+}
+
+#[test]
+fn set_changes_one_value_and_keeps_the_rest_of_the_file() {
+    let project = config("# mine\r\nrunner: # r\r\n  capacity: 1 # one\r\n");
+    run(&project, &["set", "runner.capacity", "4"]).assert_code(0);
+    run(&project, &["set", "container.options", "--cpus 2"]).assert_code(0);
+    run(&project, &["add", "runner.labels", "a:host"]).assert_code(0);
+    run(&project, &["add", "runner.labels", "b"]).assert_code(0);
+    run(&project, &["remove", "runner.labels", "a:host"]).assert_code(0);
+    let want = "# mine\r\nrunner: # r\r\n  capacity: 4 # one\r\n  labels:\r\n    - b\r\n\r\ncontainer:\r\n  options: --cpus 2\r\n";
+    assert_eq!(content(&project), want);
+}
+
+#[test]
+fn set_follows_links_and_keeps_the_mode() {
+    let project = Project::new().file("real/config.yaml", "log: {level: info}\n");
+    let real = project.directory.join("real/config.yaml");
+    std::fs::set_permissions(&real, std::fs::Permissions::from_mode(0o640)).unwrap();
+    std::os::unix::fs::symlink("real/config.yaml", project.directory.join("c.yaml")).unwrap();
+    run(&project, &["set", "log.level", "debug"]).assert_code(0);
+    let link = project.directory.join("c.yaml").symlink_metadata().unwrap();
+    assert!(link.file_type().is_symlink());
+    assert_eq!(std::fs::read_to_string(&real).unwrap(), "log: {level: debug}\n");
+    assert_eq!(real.metadata().unwrap().permissions().mode() & 0o7777, 0o640);
+    let left = std::fs::read_dir(project.directory.join("real")).unwrap().count();
+    assert_eq!(left, 1, "a temporary file is left");
+}
+
+#[test]
+fn a_refused_change_leaves_the_file_as_it_was() {
+    let text = "cache: {enabled: true}\n";
+    let cases = [
+        (
+            &["set", "runner.timeout", "soon"][..],
+            2,
+            "`runner.timeout`: expected a duration",
+        ),
+        (
+            &["set", "runner.timeot", "1h"],
+            2,
+            "did you mean `runner.timeout`?",
+        ),
+        (&["set", "runner", "1h"], 2, "`runner` is a section"),
+        (&["set", "runner.file", "a", "b"], 2, "takes one value"),
+        (&["set", "runner.file"], 2, "VALUE"),
+        (&["add", "runner.file", "a"], 2, "is no list"),
+        (&["remove", "runner.labels", "a"], 2, "has no 'a'"),
+        (
+            &["set", "cache.external_server", "http://c"],
+            64,
+            "the file is not changed: invalid configuration\nc.yaml",
+        ),
+        (&["get", "runner.file"], 1, "`runner.file` is not set in c.yaml"),
+        (&["get", "runner.fil"], 2, "did you mean `runner.file`?"),
+    ];
+    for (args, code, message) in cases {
+        let project = config(text);
+        run(&project, args).assert_code(code).assert_contains(message);
+        assert_eq!(content(&project), text, "{args:?}");
+    }
+    let project = config(text);
+    run(&project, &["set", "--force", "cache.external_server", "http://c"]).assert_code(0);
+    run(&project, &["check"])
+        .assert_code(1)
+        .assert_contains("needs a secret");
+}
+
+#[test]
+fn get_prints_what_a_script_can_read() {
+    let project = config(
+        "runner:\n  timeout: 90m\n  labels: [a, 'b c']\n  envs: {A: 1, B: x=y}\n  hooks: {job_started: /s}\n\
+         server: {connections: {a: {url: 'https://a', labels: [x]}}}\n",
+    );
+    let cases = [
+        ("runner.timeout", "90m\n"),
+        ("runner.labels", "a\nb c\n"),
+        ("runner.envs", "A=1\nB=x=y\n"),
+        ("runner.envs.B", "x=y\n"),
+        ("runner.hooks", "job_started=/s\n"),
+        ("server.connections.a", "url: https://a\nlabels:\n- x\n"),
+        ("server.connections.a.url", "https://a\n"),
+    ];
+    for (key, want) in cases {
+        let outcome = run(&project, &["get", key]);
+        outcome.assert_code(0);
+        assert_eq!(outcome.stdout, want, "{key}");
+    }
+}
+
+#[test]
+fn a_broken_file_is_not_edited() {
+    let project = config("runner: [\n");
+    for args in [
+        &["set", "runner.capacity", "1"][..],
+        &["get", "runner.capacity"],
+        &["show"],
+    ] {
+        run(&project, args)
+            .assert_code(64)
+            .assert_contains("c.yaml (Line: 2, Col: 1)");
+    }
+    run(&Project::new(), &["set", "runner.capacity", "1"])
+        .assert_code(64)
+        .assert_contains("cannot read c.yaml");
+}
+
+#[test]
+fn init_writes_a_file_that_only_its_owner_can_read_and_never_over_another() {
+    let project = Project::new();
+    run(&project, &["init"]).assert_code(0);
+    let path = project.directory.join("c.yaml");
+    assert_eq!(path.metadata().unwrap().permissions().mode() & 0o7777, 0o600);
+    run(&project, &["check"]).assert_code(0);
+    run(&project, &["set", "log.level", "debug"]).assert_code(0);
+    run(&project, &["init"])
+        .assert_code(1)
+        .assert_contains("-f replaces it");
+    assert!(content(&project).ends_with("log:\n  level: debug\n"));
+    run(&project, &["init", "-f"]).assert_code(0);
+    assert!(!content(&project).contains("debug"));
 }

@@ -93,10 +93,6 @@ pub fn given(text: &str, key: &Key, place: &Place) -> Result<Node, Broken> {
         |text: &str, is_plain| Node::given(place.clone(), Content::Scalar(text.to_owned(), is_plain));
     let trimmed = text.trim();
     let content = match key.kind {
-        Kind::Text | Kind::Secret => Content::Scalar(text.to_owned(), false),
-        Kind::Switch | Kind::Maybe | Kind::Number(..) | Kind::Duration | Kind::Size | Kind::Choice(_) => {
-            Content::Scalar(trimmed.to_owned(), true)
-        }
         Kind::Object | Kind::Objects => return flow(text, place),
         Kind::List | Kind::Map | Kind::SecretMap if trimmed.starts_with(['[', '{']) => {
             return flow(text, place);
@@ -113,8 +109,16 @@ pub fn given(text: &str, key: &Key, place: &Place) -> Result<Node, Broken> {
                 })
                 .collect(),
         ),
+        kind => return Ok(self::scalar(text, kind, place)),
     };
     Ok(Node::given(place.clone(), content))
+}
+
+/// A value that was given as one text, for a kind that is no collection.
+pub fn scalar(text: &str, kind: Kind, place: &Place) -> Node {
+    let is_text = matches!(kind, Kind::Text | Kind::Secret);
+    let text = if is_text { text } else { text.trim() };
+    Node::given(place.clone(), Content::Scalar(text.to_owned(), !is_text))
 }
 
 fn parts(text: &str) -> impl Iterator<Item = &str> {

@@ -11,6 +11,7 @@
 mod check;
 mod document;
 mod duration;
+pub mod edit;
 mod layers;
 mod load;
 mod mistake;

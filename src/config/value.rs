@@ -402,6 +402,45 @@ impl Value for BTreeMap<String, Map<String, Json>> {
     }
 }
 
+/// Reads a node as a value of a kind, and yields how it is best written: durations in their shortest form, sizes as
+/// they are.
+///
+/// # Errors
+/// The node does not fit.
+pub fn normal(kind: Kind, node: &Node) -> Result<Json, Wrong> {
+    match kind {
+        Kind::Text => String::read(node).map(|value| value.json()),
+        Kind::Secret => Secret::read(node).map(|value| value.json()),
+        Kind::Switch => bool::read(node).map(|value| value.json()),
+        Kind::Maybe => Option::<bool>::read(node).map(|value| value.json()),
+        Kind::Duration => GoDuration::read(node).map(|value| value.json()),
+        Kind::Size => Size::read(node).map(|_| match node.text().map(str::parse::<u64>) {
+            Some(Ok(bytes)) => Json::from(bytes),
+            _ => Json::from(node.text().unwrap_or_default()),
+        }),
+        Kind::Number(first, last) => {
+            let what = format!("a whole number from {first} to {last}");
+            let number = number::<i64>(node, &what)?;
+            let fits = (first..=last).contains(&number);
+            fits.then(|| Json::from(number))
+                .ok_or_else(|| Wrong::expected(&what, node))
+        }
+        Kind::Choice(words) => {
+            // A level has more words than those that are advertised.
+            let level = Level::KIND == kind && Level::read(node).is_ok();
+            let text = node.text().unwrap_or_default().to_ascii_lowercase();
+            let fits = level || words.contains(&text.as_str());
+            fits.then(|| Json::from(text))
+                .ok_or_else(|| Wrong::expected(&format!("one of {}", words.join(", ")), node))
+        }
+        Kind::List => Vec::<String>::read(node).map(|value| value.json()),
+        Kind::Map => BTreeMap::<String, String>::read(node).map(|value| value.json()),
+        Kind::SecretMap => BTreeMap::<String, Secret>::read(node).map(|value| value.json()),
+        Kind::Object => Map::read(node).map(|value| value.json()),
+        Kind::Objects => BTreeMap::<String, Map<String, Json>>::read(node).map(|value| value.json()),
+    }
+}
+
 /// A node as JSON, with the scalars of YAML 1.2.
 pub fn to_json(node: &Node) -> Json {
     match &node.content {

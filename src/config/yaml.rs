@@ -198,7 +198,10 @@ impl<'t> Builder<'t> {
             Event::Alias(anchor) => return self.alias(anchor, span),
             Event::Scalar(text, style, anchor, tag) => {
                 let content = Content::Scalar(text.into_owned(), matches!(style, ScalarStyle::Plain));
-                (content, self.byte(span.end), anchor, tag.is_some())
+                let end = self
+                    .quoted_end(start, style)
+                    .unwrap_or_else(|| self.byte(span.end));
+                (content, end, anchor, tag.is_some())
             }
             Event::SequenceStart(anchor, tag) => {
                 let (items, end) = self.items(depth)?;
@@ -226,7 +229,7 @@ impl<'t> Builder<'t> {
         let mut items = Vec::new();
         loop {
             match self.next()? {
-                (Event::SequenceEnd, span) => return Ok((items, self.byte(span.end))),
+                (Event::SequenceEnd, span) => return Ok((items, self.byte(span.start) + 1)),
                 (event, span) => items.push(self.node(event, span, depth + 1)?),
             }
         }
@@ -239,7 +242,7 @@ impl<'t> Builder<'t> {
             let (event, span) = self.next()?;
             if matches!(event, Event::MappingEnd) {
                 merge(&mut entries, &merged);
-                return Ok((entries, self.byte(span.end)));
+                return Ok((entries, self.byte(span.start) + 1));
             }
             let key = self.node(event, span, depth + 1)?;
             let (event, span) = self.next()?;
@@ -280,6 +283,32 @@ impl<'t> Builder<'t> {
 
     fn byte(&self, marker: Marker) -> usize {
         self.bytes.get(marker.index()).copied().unwrap_or(self.text.len())
+    }
+
+    /// The parser ends a text in quotes behind the comment that follows it; we end it with its quote.
+    fn quoted_end(&self, start: usize, style: ScalarStyle) -> Option<usize> {
+        let rest = self.text.get(start..)?;
+        let mut bytes = rest.bytes().enumerate().skip(1);
+        match style {
+            ScalarStyle::DoubleQuoted => loop {
+                match bytes.next()? {
+                    (_, b'\\') => bytes.next().map(|_| ())?,
+                    (at, b'"') => return Some(start + at + 1),
+                    _ => {}
+                }
+            },
+            ScalarStyle::SingleQuoted => loop {
+                let (at, byte) = bytes.next()?;
+                if byte != b'\'' {
+                    continue;
+                }
+                if rest.as_bytes().get(at + 1) != Some(&b'\'') {
+                    return Some(start + at + 1);
+                }
+                bytes.next()?;
+            },
+            _ => None,
+        }
     }
 
     /// The parser ends a collection in block style where the next thing begins; we end it with its last value.

@@ -59,3 +59,10 @@ fn stored(row: wire::LogRow, now: SystemTime) -> Row {
         content,
     }
 }
+/// A row as it stands in the server's file.
+pub(super) fn line(row: &Row) -> String {
+    let time = wire::Timestamp::from(row.written);
+    let seconds = wire::Timestamp { nanos: 0, ..time }.to_string();
+    let fraction = time.nanos / 100;
+    format!("{}.{fraction:07}Z {}", seconds.trim_end_matches('Z'), row.content)
+}

@@ -14,6 +14,7 @@ mod fault;
 mod journal;
 mod logs;
 mod record;
+mod rest;
 mod rpc;
 mod rules;
 mod runners;
@@ -113,6 +114,11 @@ impl FakeForge {
     /// A registration token that can be used once.
     pub fn one_time_token(&self) -> String {
         self.token(Registration::Once)
+    }
+
+    /// The token of an administrator, for the REST interface.
+    pub fn admin_token(&self) -> String {
+        self.read(|state| state.admin_token.clone())
     }
 
     /// Makes every registration token invalid.
@@ -261,6 +267,12 @@ async fn route(shared: Arc<Shared>, received: Received) -> Reply {
     let path = received.path().split('?').next().unwrap_or_default().to_owned();
     if let Some((_, procedure)) = path.split_once("/api/actions/") {
         return rpc::answer(shared, procedure, received).await;
+    }
+    if let Some((_, upload)) = path.split_once("/api/actions_pipeline/") {
+        return rest::summary(&shared, upload, &received);
+    }
+    if let Some((_, rest)) = path.split_once("/api/v1/") {
+        return rest::answer(&shared, rest, &received);
     }
     Answer::new(404, "text/plain", "Not found.\n").into()
 }

@@ -26,6 +26,8 @@ pub struct State {
     pub(super) rules: Rules,
     /// The server's address with a slash at its end.
     pub(super) url: String,
+    /// What the REST interface wants to see.
+    pub(super) admin_token: String,
     pub(super) tasks_version: i64,
     pub(super) registrations: BTreeMap<String, Registration>,
     pub(super) repositories: BTreeMap<String, Repository>,
@@ -45,6 +47,7 @@ impl State {
         Self {
             rules,
             url,
+            admin_token: super::random_token(),
             // A server that counts versions answers at least 1.
             tasks_version: 1,
             registrations: BTreeMap::new(),

@@ -49,6 +49,19 @@ pub(crate) fn split(text: &str, rules: &Rules) -> Result<Split, String> {
     })
 }
 
+/// Tells whether the workflow's `on` names an event.
+pub(crate) fn listens(text: &str, event: &str) -> bool {
+    let root: Value = serde_yaml::from_str(text).unwrap_or_default();
+    // In YAML 1.1 the key is a boolean.
+    let on = root.get("on").or_else(|| root.get(Value::Bool(true)));
+    match on {
+        Some(Value::String(name)) => name == event,
+        Some(Value::Sequence(names)) => names.iter().any(|name| name == event),
+        Some(Value::Mapping(events)) => events.contains_key(event),
+        _ => false,
+    }
+}
+
 fn plan(
     root: &Mapping,
     key: &str,

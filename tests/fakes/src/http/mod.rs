@@ -79,6 +79,11 @@ impl Answer {
         Self::new(200, "application/proto", body)
     }
 
+    /// An answer with a value in JSON.
+    pub fn json(status: u16, value: &serde_json::Value) -> Self {
+        Self::new(status, "application/json", value.to_string())
+    }
+
     /// A Connect error.
     pub fn error(status: u16, code: &str, message: &str) -> Self {
         let body = format!("{{\"code\":\"{code}\",\"message\":\"{message}\"}}");

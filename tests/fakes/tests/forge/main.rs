@@ -7,4 +7,5 @@ mod claims;
 mod faults;
 mod logs;
 mod registration;
+mod rest;
 mod tasks;

@@ -213,3 +213,15 @@ fn a_task_without_context_is_still_a_claim() {
         assert!(claimed(&runner).await.given.context.is_empty());
     });
 }
+
+#[test]
+fn an_answer_that_comes_twice_is_not_taken_for_the_next() {
+    in_both(async |server, _| {
+        let runner = runner(&server).await;
+        server.push(TWO);
+        server.fail(Method::FetchTask, Calls::All, Fault::AnswerTwice);
+        let (a, b) = (claimed(&runner).await.task, claimed(&runner).await.task);
+        assert_ne!(a, b);
+        assert!(runner.claim(1).await.unwrap().is_empty());
+    });
+}

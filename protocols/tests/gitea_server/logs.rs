@@ -26,15 +26,17 @@ fn rows_arrive_once_and_in_order_through_every_fault() {
             Fault::page(504),
             Fault::Refuse(Code::Unavailable, "restarting".to_owned()),
             Fault::Refuse(Code::Internal, "database is locked".to_owned()),
+            Fault::DeliverTwice,
+            Fault::AnswerTwice,
             Fault::LoseAnswer,
             Fault::StaleAnswer,
         ];
         for (number, fault) in faults.into_iter().enumerate() {
             server.fail(Method::UpdateLog, Calls::Nth(2 * number + 1), fault);
         }
-        let mut expected = rows(50);
+        let mut expected = rows(60);
         send_all(&runner, task, &expected, 3).await.unwrap();
-        complete(&runner, &report(task, Conclusion::Success, 50)).await;
+        complete(&runner, &report(task, Conclusion::Success, 60)).await;
         // The end of a log comes with an empty row.
         expected.push(String::new());
         assert_eq!(server.read(|state| state.log_of("a")), expected);

@@ -66,6 +66,8 @@ fn an_end_is_told_until_it_is_heard() {
         Fault::LoseAnswer,
         Fault::CutAfter(0),
         Fault::Close,
+        Fault::DeliverTwice,
+        Fault::AnswerTwice,
         Fault::page(502),
         Fault::Refuse(Code::Unavailable, "restarting".to_owned()),
     ];

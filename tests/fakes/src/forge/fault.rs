@@ -28,6 +28,10 @@ pub enum Fault {
     LoseAnswer,
     /// The server does its work and answers as if it had not: the acknowledgement from before, no state, no outputs.
     StaleAnswer,
+    /// The server answers twice, so that the second answer waits where that to the next call is expected.
+    AnswerTwice,
+    /// Something before the server delivers the call twice; the second answer comes back.
+    DeliverTwice,
     /// The rows of a log are acknowledged up to this number, whatever the server has.
     Acknowledge(i64),
     /// The newest task of the runner is handed out once more.

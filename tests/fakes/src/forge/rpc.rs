@@ -103,6 +103,7 @@ fn after(mut answer: Answer, faults: &[Fault]) -> Reply {
             Fault::LoseAnswer => return Reply::Close,
             Fault::DelayAnswer(pause) => answer.delay = *pause,
             Fault::CutAfter(count) => return answer.breached(Breach::CutAfter(*count)).into(),
+            Fault::AnswerTwice => return answer.breached(Breach::Twice).into(),
             _ => {}
         }
     }
@@ -118,7 +119,10 @@ impl State {
         faults: &[Fault],
         now: std::time::SystemTime,
     ) -> Answer {
-        let outcome = self.dispatch(method, received, number, faults, now);
+        let mut outcome = self.dispatch(method, received, number, faults, now);
+        if faults.iter().any(|fault| matches!(fault, Fault::DeliverTwice)) {
+            outcome = self.dispatch(method, received, number, faults, now);
+        }
         match outcome {
             Ok(body) => {
                 self.calls[number].done = true;

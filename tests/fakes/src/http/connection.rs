@@ -156,6 +156,11 @@ async fn send(stream: &mut (impl AsyncWrite + Unpin), answer: &Answer) -> std::i
     stream.write_all(head.as_bytes()).await?;
     match answer.breach {
         Breach::None => stream.write_all(&framed).await?,
+        Breach::Twice => {
+            for part in [&framed, head.as_bytes(), &framed] {
+                stream.write_all(part).await?;
+            }
+        }
         Breach::CutAfter(count) => {
             stream.write_all(&framed[..count.min(framed.len())]).await?;
             stream.flush().await?;

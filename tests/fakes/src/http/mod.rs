@@ -27,6 +27,8 @@ pub enum Breach {
     None,
     /// The connection is closed cleanly after so many bytes of the framed body.
     CutAfter(usize),
+    /// The whole answer is sent twice, so that the second one waits where the next answer is expected.
+    Twice,
     /// One byte at a time, with a pause after each.
     Drip(Duration),
 }

@@ -102,6 +102,18 @@ async fn answers_can_be_older_than_the_server() {
 }
 
 #[tokio::test]
+async fn a_call_can_arrive_twice() {
+    let (forge, mut runner) = started(Dialect::Forgejo).await;
+    runner.key = Some("k".to_owned());
+    forge.fail(Method::FetchTask, Calls::Next, Fault::DeliverTwice);
+    let task = runner.task().await.id;
+    assert_eq!(forge.read(|state| state.tasks().count()), 1);
+    forge.fail(Method::UpdateLog, Calls::Next, Fault::DeliverTwice);
+    assert_eq!(runner.log(task, 0, &["x"], true).await, 1);
+    assert_eq!(forge.read(|state| state.log_of("a")), ["x"]);
+}
+
+#[tokio::test]
 async fn tasks_can_be_spoiled() {
     let (forge, runner) = started(Dialect::Gitea).await;
     forge.fail(

@@ -4,10 +4,12 @@ mod cli;
 mod config;
 mod dotenv;
 mod echo;
+mod hold;
 mod logging;
 mod record;
 mod render;
 mod signals;
+mod trace;
 
 use std::process::ExitCode;
 

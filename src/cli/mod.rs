@@ -15,7 +15,7 @@ mod validate;
 
 use std::path::PathBuf;
 
-use clap::{ArgAction, Args, Parser, Subcommand};
+use clap::{ArgAction, Args, Parser, Subcommand, ValueEnum};
 
 pub use exit::Exit;
 
@@ -120,6 +120,12 @@ struct ExecFlags {
     /// A variable of the vars context
     #[arg(long, value_name = "NAME=VALUE")]
     var: Vec<String>,
+    /// Stop where a step fails: open a shell in its environment, run it again, skip it or go on
+    #[arg(long, value_name = "WHEN", value_enum)]
+    break_on: Option<BreakOn>,
+    /// Write where the time went to a file that Perfetto and Chrome's tracing show
+    #[arg(long, value_name = "FILE")]
+    trace: Option<PathBuf>,
     /// Print one event per line as JSON
     #[arg(long)]
     json: bool,
@@ -166,6 +172,13 @@ struct ExecFlags {
     gitea_instance: Option<String>,
     #[command(flatten)]
     containers: exec::ContainerFlags,
+}
+
+/// Where `gantry exec` stops and asks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum BreakOn {
+    /// A step has failed.
+    Failure,
 }
 
 /// The flags of `gantry explain`.

@@ -96,7 +96,7 @@ fn step_end(name: &str, outcome: Conclusion, conclusion: Conclusion, duration: D
 impl<W: Write + Send> Renderer for Lines<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match event {
-            Event::RunStarted { .. } | Event::RunFinished { .. } => {}
+            Event::RunStarted { .. } | Event::RunFinished { .. } | Event::JobOffered { .. } => {}
             Event::JobStarted { job, .. } => self.note(job, BOLD, "started"),
             Event::JobSkipped {
                 job,

@@ -22,6 +22,7 @@ pub use tree::Tree;
 use std::io;
 use std::time::Duration;
 
+use gantry_actors::engine::run::ObservedJob;
 use gantry_actors::local::Event;
 
 /// How many bytes are gathered before they are written.
@@ -51,6 +52,22 @@ pub trait Renderer: Send {
     /// # Errors
     /// The output cannot be written to.
     fn tick(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+
+    /// Leaves the terminal to a person who decides about a failed step of a job, and shows what is known of it.
+    ///
+    /// # Errors
+    /// The output cannot be written to.
+    fn hold(&mut self, _job: &ObservedJob) -> io::Result<()> {
+        self.flush()
+    }
+
+    /// Takes the terminal back after [`Renderer::hold`].
+    ///
+    /// # Errors
+    /// The output cannot be written to.
+    fn resume(&mut self) -> io::Result<()> {
         Ok(())
     }
 

@@ -88,9 +88,7 @@ impl Job {
         for effect in effects {
             match effect {
                 Effect::Prepare => self.prepare(context),
-                Effect::ArmTimeout(after) => {
-                    context.run_later(after, |job, context| job.cancel(CancelReason::Timeout, context));
-                }
+                Effect::ArmTimeout(after) => Self::arm_timeout(after, context),
                 Effect::ArmKill(after) => {
                     context.run_later(after, Self::kill);
                 }
@@ -113,6 +111,17 @@ impl Job {
                 Effect::Reply(conclusion) => self.finish(conclusion, context),
             }
         }
+    }
+
+    /// Time in which the job waits for a person does not count for its time-out.
+    fn arm_timeout(after: Duration, context: &mut Context<Self>) {
+        context.run_later(after, |job, context| {
+            let held = job.runtime.as_ref().and_then(|runtime| runtime.take_held());
+            match held {
+                Some(held) => Self::arm_timeout(held, context),
+                None => job.cancel(CancelReason::Timeout, context),
+            }
+        });
     }
 
     fn prepare(&mut self, context: &mut Context<Self>) {

@@ -36,6 +36,13 @@ pub enum Event {
         /// When.
         time: SystemTime,
     },
+    /// A job waits for nothing more but a free place.
+    JobOffered {
+        /// The job.
+        job: JobRef,
+        /// When.
+        time: SystemTime,
+    },
     /// A job begins.
     JobStarted {
         /// The job.

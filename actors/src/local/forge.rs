@@ -99,7 +99,13 @@ impl LocalForge {
         for effect in effects {
             let time = self.clock.now();
             match effect {
-                Effect::Offer { task, plan } => self.intake.put(task, *plan),
+                Effect::Offer { task, plan } => {
+                    self.intake.put(task, *plan);
+                    let job = self.state().job(task).cloned();
+                    if let Some(job) = job {
+                        self.tell(Event::JobOffered { job, time }).await;
+                    }
+                }
                 Effect::Cancel(task) => self.cancel_of(task).notify_one(),
                 Effect::Skipped {
                     job,

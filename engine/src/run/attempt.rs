@@ -11,6 +11,7 @@ use super::observe::Phase;
 use super::output::Effects;
 use super::process::Ended;
 use super::session::Done;
+use super::step::Prepared;
 use super::stop::Stop;
 use crate::backend::{Command, Error};
 use crate::job::{Frame, StepIdentity};
@@ -57,9 +58,12 @@ impl Session<'_> {
             let (before, started) = (self.view.clone(), Instant::now());
             let (ended, effects) = self.process(attempt.command.clone()).await?;
             let ended_at = Instant::now();
-            let mut concluded = self.conclude(&ended, effects, &attempt.files).await;
+            let (mut concluded, summary) = self.conclude(&ended, effects, &attempt.files).await;
             let decision = match concluded.done.outcome {
-                Conclusion::Failure => self.break_on_failure(&attempt, &ended).await,
+                Conclusion::Failure => {
+                    self.break_on_failure(attempt.name, Some((&attempt, &ended)))
+                        .await
+                }
                 _ => Decision::Continue,
             };
             match decision {
@@ -77,14 +81,47 @@ impl Session<'_> {
                     continue;
                 }
             }
+            concluded.done.decided = true;
+            if let Some(summary) = &summary {
+                self.log.summarize(summary).await;
+            }
             self.note_written(&before.env);
             attempt.files.remove(self.runtime).await;
             return Ok(concluded);
         }
     }
 
-    /// Reads the file commands and makes an outcome of all that the process has left.
-    async fn conclude(&mut self, ended: &Ended, effects: Effects, files: &FileCommands) -> Concluded {
+    /// Runs what a step is written for; where it fails without a process, a breakpoint may have it run again.
+    pub async fn act_until_decided(&mut self, prepared: &Prepared<'_>) -> Done {
+        loop {
+            let (before, posts) = (self.view.clone(), self.posts.len());
+            let started = Instant::now();
+            let done = self.act(prepared).await;
+            if done.decided || done.outcome != Conclusion::Failure {
+                return done;
+            }
+            let ended_at = Instant::now();
+            let decision = self.break_on_failure(&prepared.name, None).await;
+            if decision == Decision::Continue {
+                self.postpone_deadlines(ended_at);
+                return done;
+            }
+            self.postpone_deadlines(started);
+            self.view = before;
+            if decision == Decision::Skip {
+                return Done::plain(Conclusion::Success);
+            }
+            self.posts.truncate(posts);
+        }
+    }
+
+    /// Reads the file commands and makes an outcome of all that the process has left, and yields the summary.
+    async fn conclude(
+        &mut self,
+        ended: &Ended,
+        effects: Effects,
+        files: &FileCommands,
+    ) -> (Concluded, Option<String>) {
         if let Ended::Exited(code) = ended
             && *code != 0
         {
@@ -97,9 +134,6 @@ impl Session<'_> {
         for message in &written.messages {
             self.log.line(message);
         }
-        if let Some(summary) = &written.summary {
-            self.log.summarize(summary).await;
-        }
         let failed = effects.failed || written.failed;
         let outcome = match ended {
             Ended::Cancelled => Conclusion::Cancelled,
@@ -109,17 +143,15 @@ impl Session<'_> {
         let (mut outputs, mut state) = (effects.outputs, effects.state);
         outputs.extend(written.outputs);
         state.extend(written.state);
-        Concluded {
-            done: Done {
-                outputs,
-                ..Done::plain(outcome)
-            },
-            state,
-        }
+        let done = Done {
+            outputs,
+            ..Done::plain(outcome)
+        };
+        (Concluded { done, state }, written.summary)
     }
 
-    /// Asks what becomes of a step that failed. A job that is being stopped asks nobody.
-    async fn break_on_failure(&mut self, attempt: &Attempt<'_>, ended: &Ended) -> Decision {
+    /// Asks what becomes of a step that failed, maybe with a process. A job that is being stopped asks nobody.
+    async fn break_on_failure(&mut self, name: &str, process: Option<(&Attempt<'_>, &Ended)>) -> Decision {
         let settings = &self.runtime.settings;
         let (Some(breakpoint), Some(job)) = (&settings.breakpoint, &self.runtime.job) else {
             return Decision::Continue;
@@ -132,18 +164,20 @@ impl Session<'_> {
         let mark = self.runtime.mark();
         let failed = FailedStep {
             job: job.clone(),
-            name: self.runtime.concealed(attempt.name),
-            code: match ended {
-                Ended::Exited(code) => Some(*code),
-                Ended::TimedOut | Ended::Cancelled => None,
+            name: self.runtime.concealed(name),
+            code: match process {
+                Some((_, Ended::Exited(code))) => Some(*code),
+                Some((_, Ended::TimedOut | Ended::Cancelled)) | None => None,
             },
-            command: attempt.command.clone(),
-            script: attempt.script.clone(),
+            command: process.map(|(attempt, _)| attempt.command.clone()),
+            script: process.and_then(|(attempt, _)| attempt.script.clone()),
         };
+        let waiting = self.runtime.held.begin();
         let decision = tokio::select! {
             decision = breakpoint.decide(failed) => decision,
             _ = self.stop.above(Stop::No) => Decision::Continue,
         };
+        drop(waiting);
         self.runtime.phase(Phase::Break, mark);
         match decision {
             Decision::Continue => {}

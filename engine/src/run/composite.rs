@@ -7,6 +7,7 @@ use indexmap::IndexMap;
 use super::Session;
 use super::action::{ActionCall, LoadedAction};
 use super::evaluate::Failure;
+use super::observe::Phase;
 use super::session::Done;
 use super::shell::push_map;
 use super::step::Prepared;
@@ -26,10 +27,12 @@ impl Session<'_> {
         uses: &UsesStep,
         action: Arc<LoadedAction>,
     ) -> Done {
+        let mark = self.runtime.mark();
         let call = match self.call(prepared, uses, &action).await {
             Ok(call) => call,
             Err(failure) => return self.refuse(&failure.0),
         };
+        self.runtime.phase(Phase::Evaluate, mark);
         self.announce(prepared, uses, &call.inputs);
         match &action.metadata.runs {
             // A composite holds steps that may be composites again: the recursion needs a place on the heap.
@@ -126,6 +129,7 @@ impl Session<'_> {
         let mut frame = composite_frame(prepared, call);
         let mut completed = Object::new();
         let mut status = Status::Success;
+        let mut decided = false;
         for step in steps {
             if self.out_of_time() {
                 status = Status::Failure;
@@ -146,13 +150,17 @@ impl Session<'_> {
                 &done.outputs,
             );
             status = worse(status, done.conclusion);
+            decided |= done.conclusion == Conclusion::Failure;
         }
         frame.steps = Arc::new(completed);
         frame.action = Some(Arc::new(ActionFrame {
             path: call.action.directory.clone(),
             status,
         }));
-        self.composite_outputs(call, &frame, status).await
+        Done {
+            decided,
+            ..self.composite_outputs(call, &frame, status).await
+        }
     }
 
     /// Only declared outputs leave the action; they are evaluated also when a step has failed.

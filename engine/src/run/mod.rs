@@ -20,6 +20,7 @@ mod entry;
 mod environment;
 mod evaluate;
 mod file_commands;
+mod held;
 pub mod ladder;
 mod log;
 mod node;
@@ -49,6 +50,7 @@ pub use set_up::{SetUp, set_up};
 pub use stop::{Stop, StopSignal, StopSwitch};
 pub use wind_up::{WoundUp, wind_up};
 
+use held::Held;
 use observe::Observed;
 use remote::RemoteActions;
 use session::Session;
@@ -85,6 +87,8 @@ pub struct JobRuntime {
     job: Option<ObservedJob>,
     /// Who wants to know more than the log says.
     observed: Option<Observed>,
+    /// How long the job has waited for a person.
+    held: Held,
 }
 
 /// What the operator or the command line has decided about a job.
@@ -132,7 +136,14 @@ impl JobRuntime {
             names: AtomicU64::new(0),
             job: None,
             observed: None,
+            held: Held::default(),
         }
+    }
+
+    /// Takes the time that the job's time-out still has to grant, because the job waited for a person; nothing if it
+    /// has not waited since the last call.
+    pub fn take_held(&self) -> Option<Duration> {
+        self.held.take()
     }
 
     /// Lets the observer and the breakpoint of the settings know that this is the job of a plan.

@@ -63,7 +63,7 @@ pub enum Observation {
         /// When.
         at: SystemTime,
     },
-    /// A phase of the open step, or of the job if none is open, is over.
+    /// A phase of the open step, or of the job if none is open, is over. It may hold phases that were over before.
     Phase {
         /// Which.
         phase: Phase,
@@ -109,6 +109,8 @@ pub enum Part {
 pub enum Phase {
     /// The contexts of the job are made, and its actions fetched.
     SetUp,
+    /// An action, or all that the job names, is fetched or looked up.
+    Fetch,
     /// Expressions: environment, name, condition, time-out, script.
     Evaluate,
     /// Script and command files are written.
@@ -132,6 +134,7 @@ impl Phase {
     pub fn as_str(self) -> &'static str {
         match self {
             Self::SetUp => "set up",
+            Self::Fetch => "fetch",
             Self::Evaluate => "evaluate",
             Self::Files => "files",
             Self::Spawn => "spawn",

@@ -46,6 +46,8 @@ pub(super) struct Done {
     pub outcome: Conclusion,
     pub conclusion: Conclusion,
     pub outputs: IndexMap<String, String>,
+    /// Whoever decides about failures was asked about this one.
+    pub decided: bool,
 }
 
 impl Done {
@@ -55,6 +57,7 @@ impl Done {
             outcome,
             conclusion: outcome,
             outputs: IndexMap::new(),
+            decided: false,
         }
     }
 }

@@ -14,6 +14,7 @@ use crate::clock::Clock;
 use crate::expr::{Object, Value};
 use crate::job::{Machine, evaluate_setup};
 use crate::mask::Masks;
+use crate::model::Step;
 use crate::plan::JobPlan;
 
 /// Secrets that switch debug output on; their values are words like `true` and are not masked.
@@ -66,7 +67,7 @@ pub async fn set_up(request: SetUp) -> (Arc<JobRuntime>, JobPlan, Option<Machine
     complete_github(&mut plan, &layout);
     let runner = Arc::new(runner_context(&runtime, &layout, &runner_name));
     let machine = match prepare(&runtime, &plan, &layout, runner, &mut log).await {
-        Some(mut machine) if download_actions(&runtime, machine.steps(), &stop, &mut log).await => {
+        Some(mut machine) if fetch(&runtime, machine.steps(), &stop, &mut log).await => {
             machine.set_pres(runtime.remote.pres(machine.steps()).await);
             Some(machine)
         }
@@ -76,6 +77,13 @@ pub async fn set_up(request: SetUp) -> (Arc<JobRuntime>, JobPlan, Option<Machine
     log.finish().await;
     runtime.phase(Phase::SetUp, mark);
     (runtime, plan, machine)
+}
+
+async fn fetch(runtime: &JobRuntime, steps: &[Arc<Step>], stop: &StopSignal, log: &mut StepLog) -> bool {
+    let mark = runtime.mark();
+    let fetched = download_actions(runtime, steps, stop, log).await;
+    runtime.phase(Phase::Fetch, mark);
+    fetched
 }
 
 async fn prepare(

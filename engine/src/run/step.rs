@@ -200,7 +200,7 @@ impl Session<'_> {
             env: prepared.env.clone(),
             deadline,
         });
-        let mut done = self.act(prepared).await;
+        let mut done = self.act_until_decided(prepared).await;
         // A breakpoint may have moved the deadline since.
         let last = self.guards.pop().and_then(|guard| guard.deadline);
         if let Some(deadline) = deadline.filter(|_| last.is_some_and(|last| Instant::now() >= last)) {
@@ -220,7 +220,7 @@ impl Session<'_> {
         done
     }
 
-    async fn act(&mut self, prepared: &Prepared<'_>) -> Done {
+    pub async fn act(&mut self, prepared: &Prepared<'_>) -> Done {
         match &prepared.step.action {
             StepAction::Run(run) => self.script(prepared, run).await,
             StepAction::Uses(uses) => self.uses(prepared, uses).await,
@@ -238,12 +238,17 @@ impl Session<'_> {
             Err(failure) => return self.refuse(&failure.0),
         }
         if let ActionRef::Builtin(name) = &uses.uses.value {
-            return self.builtin(prepared, uses, name).await;
+            let mark = self.runtime.mark();
+            let done = self.builtin(prepared, uses, name).await;
+            self.runtime.phase(Phase::Fetch, mark);
+            return done;
         }
+        let mark = self.runtime.mark();
         let resolve = action::resolve(self.runtime, &uses.uses.value);
         let Some((found, lines)) = self.while_allowed(resolve).await else {
             return Done::plain(Conclusion::Cancelled);
         };
+        self.runtime.phase(Phase::Fetch, mark);
         for line in lines {
             self.log.line(line);
         }

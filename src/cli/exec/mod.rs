@@ -4,6 +4,7 @@ mod actions;
 mod containers;
 mod dryrun;
 mod facts;
+mod feed;
 mod git;
 mod given;
 mod graph;
@@ -31,6 +32,7 @@ use super::ExecFlags;
 use super::exit::{Exit, Result, usage};
 use super::sources::Sources;
 use crate::config::Config;
+use crate::hold::{self, Terminal};
 use crate::render::{Json, Lines, Renderer, Screen, Style, Tree, can_redraw};
 pub use containers::ContainerFlags;
 use dryrun::Plan;
@@ -57,6 +59,10 @@ pub fn run(flags: &ExecFlags, config: &Config, screen: &Screen) -> Result {
     for sentence in flags.containers.without_effect() {
         eprintln!("gantry: {sentence}");
     }
+    let asks = flags.break_on.is_some();
+    let terminal = asks.then(Terminal::open).transpose().map_err(|error| {
+        usage(anyhow!(error).context("--break-on asks a person, and there is no terminal"))
+    })?;
     let session = Session {
         flags,
         config,
@@ -66,6 +72,7 @@ pub fn run(flags: &ExecFlags, config: &Config, screen: &Screen) -> Result {
         given: given::collect(flags, config, &directory, &given::Sources::process())?,
         access: actions::access(flags, config)?,
         directory: &directory,
+        terminal,
     };
     if flags.watch {
         rerun::repeat(&directory, screen, || session.once())
@@ -84,6 +91,8 @@ struct Session<'a> {
     instance: Option<String>,
     given: Given,
     access: ActionAccess,
+    /// Where a person is asked about steps that fail.
+    terminal: Option<Terminal>,
 }
 
 impl Session<'_> {
@@ -136,12 +145,35 @@ impl Session<'_> {
             return Ok(success_if(all_run));
         }
         host_only(&self.places)?;
-        let witness = Arc::new(Witness::new(directory, &event.name, &self.given.secrets));
+        let witness = Witness::new(
+            directory,
+            &event.name,
+            &self.given.secrets,
+            flags.trace.as_deref(),
+        )?;
+        let ended = self.execute(runs, Arc::new(witness))?;
+        Ok(exit(&ended, all_run))
+    }
+
+    fn execute(&self, runs: Vec<PlannedRun>, witness: Arc<Witness>) -> anyhow::Result<watch::Ended> {
         let mut options = self.options(runs);
         options.settings.observer = Some(witness.clone());
-        let ended = watch::execute(options, renderer(flags, self.screen), self.screen, &witness)?;
-        witness.finish();
-        Ok(exit(&ended, all_run))
+        let holds = self.terminal.clone().map(|terminal| {
+            let (desk, holds) = hold::at(terminal);
+            options.settings.breakpoint = Some(Arc::new(desk));
+            holds
+        });
+        let show = watch::Show {
+            renderer: renderer(self.flags, self.screen),
+            screen: self.screen,
+            holds,
+            witness: witness.clone(),
+        };
+        let ended = watch::execute(options, show);
+        // Also of a run that has lost its output something is kept.
+        let kept = witness.finish();
+        let ended = ended?;
+        kept.map(|()| ended)
     }
 
     fn options(&self, runs: Vec<PlannedRun>) -> Options {

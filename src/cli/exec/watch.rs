@@ -2,16 +2,17 @@
 
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context;
 use gantry_actors::engine::plan::Conclusion;
 use gantry_actors::local::{self, Event, Options, StopRequest};
 use gantry_actors::runtime;
 use tokio::runtime::Handle;
-use tokio::sync::mpsc::{self, error::TryRecvError};
+use tokio::sync::mpsc;
 
+use super::feed::{Feed, Next};
 use super::witness::Witness;
+use crate::hold::Holds;
 use crate::render::{Renderer, Screen};
 use crate::signals::{self, Signals};
 
@@ -30,33 +31,46 @@ pub struct Ended {
     pub stopped: bool,
 }
 
+/// How runs are shown.
+pub struct Show<'a> {
+    /// Shows the events.
+    pub renderer: Box<dyn Renderer>,
+    /// What else writes to the terminal.
+    pub screen: &'a Screen,
+    /// The questions of failed steps, if a person wants to be asked.
+    pub holds: Option<Holds>,
+    /// Keeps what was seen.
+    pub witness: Arc<Witness>,
+}
+
 /// Runs everything to its end.
 ///
 /// # Errors
 /// The runtime or the handling of signals cannot be started, or the output is gone; in the latter case the runs were
 /// cancelled.
-pub fn execute(
-    options: Options,
-    renderer: Box<dyn Renderer>,
-    screen: &Screen,
-    witness: &Arc<Witness>,
-) -> anyhow::Result<Ended> {
-    runtime::block_on(run(options, renderer, screen, witness)).context("cannot start the runtime")?
+pub fn execute(options: Options, show: Show<'_>) -> anyhow::Result<Ended> {
+    runtime::block_on(run(options, show)).context("cannot start the runtime")?
 }
 
-async fn run(
-    options: Options,
-    renderer: Box<dyn Renderer>,
-    screen: &Screen,
-    witness: &Arc<Witness>,
-) -> anyhow::Result<Ended> {
+async fn run(options: Options, show_with: Show<'_>) -> anyhow::Result<Ended> {
+    let Show {
+        renderer,
+        screen,
+        holds,
+        witness,
+    } = show_with;
     let mut signals = Signals::listen().context("cannot listen to signals")?;
     let (events, waiting) = mpsc::channel(WAITING_EVENTS);
     let (stop, stops) = mpsc::channel(WAITING_STOPS);
     let show_stop = stop.clone();
     // Terminals and pipes may block, and only this thread may suffer from that.
-    let seen = Arc::clone(witness);
-    let shown = tokio::task::spawn_blocking(move || show(renderer, waiting, &show_stop, &seen));
+    let display = Display {
+        renderer,
+        feed: Feed::new(waiting),
+        holds,
+        witness,
+    };
+    let shown = tokio::task::spawn_blocking(move || show(display, &show_stop));
     let execute = local::execute(options, events, stops);
     tokio::pin!(execute);
     let mut stopped = false;
@@ -91,66 +105,72 @@ fn pass_on(request: signals::StopRequest, stop: &mpsc::Sender<StopRequest>, scre
 }
 
 /// Shows events until there are no more; when the output is gone the jobs are cancelled and the rest is dropped.
-fn show(
-    mut renderer: Box<dyn Renderer>,
-    mut events: mpsc::Receiver<Event>,
-    stop: &mpsc::Sender<StopRequest>,
-    witness: &Witness,
-) -> io::Result<()> {
-    let shown = show_all(renderer.as_mut(), &mut events, witness);
+fn show(mut display: Display, stop: &mpsc::Sender<StopRequest>) -> io::Result<()> {
+    let shown = display.show_all();
     if shown.is_err() {
         if stop.try_send(StopRequest::Cancel).is_err() {
             tracing::debug!("the request to stop was made before");
         }
-        while let Some(event) = events.blocking_recv() {
-            witness.event(&event);
+        // Nobody can be asked any more, and jobs that ask are told so.
+        display.holds = None;
+        while let Some(event) = display.feed.blocking_next() {
+            display.witness.event(&event);
         }
     }
     shown
 }
 
-fn show_all(
-    renderer: &mut dyn Renderer,
-    events: &mut mpsc::Receiver<Event>,
-    witness: &Witness,
-) -> io::Result<()> {
-    let pulse = renderer.pulse();
-    loop {
-        let next = match events.try_recv() {
-            Ok(event) => Next::Event(event),
-            Err(TryRecvError::Disconnected) => Next::End,
-            // Nothing waits, so what was shown so far must be seen now.
-            Err(TryRecvError::Empty) => {
-                renderer.flush()?;
-                wait(events, pulse)
+/// What is seen of the runs.
+struct Display {
+    renderer: Box<dyn Renderer>,
+    feed: Feed,
+    /// The questions of failed steps, if a person wants to be asked.
+    holds: Option<Holds>,
+    witness: Arc<Witness>,
+}
+
+impl Display {
+    fn show_all(&mut self) -> io::Result<()> {
+        let pulse = self.renderer.pulse();
+        loop {
+            self.ask()?;
+            let next = match self.feed.ready() {
+                Some(next) => next,
+                // Nothing waits, so what was shown so far must be seen now.
+                None => {
+                    self.renderer.flush()?;
+                    Handle::current().block_on(self.feed.wait(pulse, self.holds.as_mut()))
+                }
+            };
+            match next {
+                Next::Event(event) => self.event(&event)?,
+                Next::Pulse => self.renderer.tick()?,
+                Next::Question => {}
+                Next::End => return self.renderer.finish(),
             }
-        };
-        match next {
-            Next::Event(event) => {
-                witness.event(&event);
-                renderer.event(&event)?;
-            }
-            Next::Pulse => renderer.tick()?,
-            Next::End => return renderer.finish(),
         }
     }
-}
 
-/// What the display does next.
-enum Next {
-    Event(Event),
-    Pulse,
-    End,
-}
+    fn event(&mut self, event: &Event) -> io::Result<()> {
+        self.witness.event(event);
+        if let Some(holds) = &mut self.holds {
+            holds.event(event);
+        }
+        self.renderer.event(event)
+    }
 
-fn wait(events: &mut mpsc::Receiver<Event>, pulse: Option<Duration>) -> Next {
-    let received = match pulse {
-        None => Ok(events.blocking_recv()),
-        Some(pulse) => Handle::current().block_on(async { tokio::time::timeout(pulse, events.recv()).await }),
-    };
-    match received {
-        Ok(Some(event)) => Next::Event(event),
-        Ok(None) => Next::End,
-        Err(_) => Next::Pulse,
+    /// Asks a person if a failed step waits for that; meanwhile nothing is shown.
+    fn ask(&mut self) -> io::Result<()> {
+        let Some(holds) = &mut self.holds else {
+            return Ok(());
+        };
+        let Some(question) = holds.due() else {
+            return Ok(());
+        };
+        self.renderer.hold(question.job())?;
+        let handle = Handle::current();
+        let decided = handle.spawn_blocking(holds.asking(question));
+        handle.block_on(self.feed.keep_until(decided));
+        self.renderer.resume()
     }
 }

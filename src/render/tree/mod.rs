@@ -15,6 +15,7 @@ use std::io::{self, Write};
 use std::time::{Duration, SystemTime};
 
 use gantry_actors::engine::clock::Clock;
+use gantry_actors::engine::run::ObservedJob;
 use gantry_actors::local::Event;
 
 use super::closing::Closing;
@@ -33,7 +34,7 @@ pub struct Tree {
     model: Model,
     closing: Closing,
     screen: Screen,
-    /// None once everything is over.
+    /// None once everything is over, and while a person decides about a failed step.
     picture: Option<Picture>,
     style: Style,
     clock: Clock,
@@ -107,6 +108,19 @@ impl Renderer for Tree {
 
     fn tick(&mut self) -> io::Result<()> {
         self.draw_if_due();
+        Ok(())
+    }
+
+    fn hold(&mut self, job: &ObservedJob) -> io::Result<()> {
+        let expanded = self.model.on_hold(job);
+        let text = expanded.map(|expanded| log(&expanded, self.style));
+        self.picture = None;
+        print(&text.unwrap_or_default())
+    }
+
+    fn resume(&mut self) -> io::Result<()> {
+        self.picture = Some(self.screen.begin());
+        self.draw();
         Ok(())
     }
 

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use gantry_actors::engine::plan::Conclusion;
+use gantry_actors::engine::run::ObservedJob;
 use gantry_actors::local::{Event, JobRef, RunRef};
 use gantry_actors::protocols::forge::LogBatch;
 
@@ -145,7 +146,7 @@ impl Model {
                 ..
             } => return self.on_job_finished(job, *conclusion, *tolerated, *duration),
             // They are no part of the tree.
-            Event::Annotation { .. } | Event::Summary { .. } => {}
+            Event::JobOffered { .. } | Event::Annotation { .. } | Event::Summary { .. } => {}
             Event::RunFinished {
                 run,
                 conclusion,
@@ -153,6 +154,24 @@ impl Model {
             } => self.on_run_finished(run, *conclusion, *time),
         }
         None
+    }
+
+    /// Yields what a person has not seen yet of the running step of a job.
+    pub fn on_hold(&mut self, job: &ObservedJob) -> Option<Expanded> {
+        let run = self.runs.get_mut(job.run)?;
+        let title = Arc::clone(&run.title);
+        let node = run.jobs.iter_mut().rev().find(|node| node.key == job.key)?;
+        let is_running = |step: &&mut StepNode| matches!(step.state, State::Running(_));
+        let (name, tail) = match node.steps.iter_mut().rev().find(is_running) {
+            Some(step) => (step.name.as_str(), step.tail.take()),
+            None => ("", node.tail.take()),
+        };
+        let path = [&*title, &*node.name, name];
+        let path = path
+            .split_last()
+            .filter(|(name, _)| name.is_empty())
+            .map_or(&path[..], |(_, job)| job);
+        Some(Expanded::new(path, Conclusion::Failure, &tail))
     }
 
     fn on_run_started(&mut self, run: &RunRef, time: SystemTime) {

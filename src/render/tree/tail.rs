@@ -33,6 +33,16 @@ impl Tail {
         }
     }
 
+    /// Takes the rows out, and counts them among those that came before.
+    pub fn take(&mut self) -> Self {
+        let seen = self.seen;
+        let rest = Self {
+            seen,
+            ..Self::default()
+        };
+        std::mem::replace(self, rest)
+    }
+
     /// The rows that are kept, the oldest first.
     pub fn rows(&self) -> impl DoubleEndedIterator<Item = &str> + ExactSizeIterator {
         self.rows.iter().map(String::as_str)

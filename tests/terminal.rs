@@ -4,15 +4,11 @@
 
 mod harness;
 
-use std::fs::File;
 use std::io::{Read, Write};
-use std::os::fd::OwnedFd;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use harness::Project;
-use rustix::fs::{Mode, OFlags, open};
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
-use rustix::termios::{Winsize, tcsetwinsize};
+use harness::screen::{in_session, pseudo_terminal};
 
 const WORKFLOW: &str = "\
 name: ci
@@ -32,7 +28,7 @@ jobs:
 
 /// Runs `gantry exec -i host` on a terminal of 60 columns; yields the exit code and what the terminal got.
 fn exec(project: &Project, kind: &str, args: &[&str]) -> (Option<i32>, String) {
-    let (mut screen, terminal) = terminal();
+    let (mut screen, terminal) = pseudo_terminal();
     let output = || Stdio::from(terminal.try_clone().expect("a descriptor"));
     let mut child = project
         .command(&[&["exec", "-i", "host"], args].concat())
@@ -51,23 +47,6 @@ fn exec(project: &Project, kind: &str, args: &[&str]) -> (Option<i32>, String) {
     }
     let code = child.wait().expect("the process ends").code();
     (code, String::from_utf8_lossy(&shown).replace("\r\n", "\n"))
-}
-
-fn terminal() -> (File, OwnedFd) {
-    let screen = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).expect("a pseudo terminal");
-    grantpt(&screen).expect("granted");
-    unlockpt(&screen).expect("unlocked");
-    let name = ptsname(&screen, Vec::new()).expect("a name");
-    let terminal =
-        open(name.as_c_str(), OFlags::RDWR | OFlags::NOCTTY, Mode::empty()).expect("the terminal opens");
-    let size = Winsize {
-        ws_row: 24,
-        ws_col: 60,
-        ws_xpixel: 0,
-        ws_ypixel: 0,
-    };
-    tcsetwinsize(&terminal, size).expect("resized");
-    (screen.into(), terminal)
 }
 
 #[track_caller]
@@ -99,22 +78,6 @@ fn a_terminal_gets_a_tree_and_the_log_of_what_failed() {
     project.assert_nothing_left();
 }
 
-/// The command in a session of its own, whose terminal is its standard input.
-#[expect(clippy::disallowed_methods, reason = "the program under test")]
-fn in_session(command: &Command) -> Command {
-    let mut session = Command::new("setsid");
-    session
-        .arg("--ctty")
-        .arg(command.get_program())
-        .args(command.get_args());
-    session.env_clear();
-    for (name, value) in command.get_envs() {
-        session.env(name, value.expect("a value"));
-    }
-    session.current_dir(command.get_current_dir().expect("a directory"));
-    session
-}
-
 #[test]
 fn a_secret_is_asked_for_and_not_shown_while_it_is_typed() {
     let workflow = "\
@@ -130,7 +93,7 @@ jobs:
         ("\u{4}", 2, "--secret token has no value"),
     ] {
         let project = Project::with_workflow(workflow);
-        let (mut screen, terminal) = terminal();
+        let (mut screen, terminal) = pseudo_terminal();
         let end = || Stdio::from(terminal.try_clone().expect("a descriptor"));
         let command = project.command(&["exec", "-i", "host", "--plain", "-s", "token"]);
         // The end of the terminal comes when nobody holds it any more, this command included.

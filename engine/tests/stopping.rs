@@ -4,18 +4,20 @@
 
 mod scripted;
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use gantry_engine::backend::Signal;
 use gantry_engine::backend::Signal::{Interrupt, Kill, Terminate};
+use gantry_engine::backend::{BoxFuture, Signal};
 use gantry_engine::clock::Clock;
 use gantry_engine::expr::{Object, Value};
 use gantry_engine::job::{Machine, Next, StepReport};
 use gantry_engine::model::{RunsOn, Workflow};
 use gantry_engine::plan::Conclusion::{Cancelled, Failure, Success};
 use gantry_engine::plan::{Conclusion, JobContexts, JobPlan};
-use gantry_engine::run::{Entry, JobRuntime, SetUp, Settings, Stop, StopSwitch, run_step, set_up};
+use gantry_engine::run::{
+    Breakpoint, Decision, Entry, FailedStep, JobRuntime, SetUp, Settings, Stop, StopSwitch, run_step, set_up,
+};
 use scripted::{Scripted, Sent};
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep};
@@ -66,6 +68,10 @@ struct Bench {
 
 impl Bench {
     async fn new(step: &str) -> Self {
+        Self::with(step, Settings::default()).await
+    }
+
+    async fn with(step: &str, settings: Settings) -> Self {
         let sandbox = Arc::new(Scripted::new([("./c/action.yml", COMPOSITE)]));
         let (sender, entries) = mpsc::channel(1024);
         let (_never, signal) = StopSwitch::new();
@@ -74,7 +80,7 @@ impl Bench {
             sandbox: sandbox.clone(),
             entries: sender,
             clock: Clock::starting_at(SystemTime::UNIX_EPOCH),
-            settings: Settings::default(),
+            settings,
             runner_name: "bench".to_owned(),
             stop: signal,
         };
@@ -280,4 +286,54 @@ async fn a_cancel_ends_steps_whose_condition_no_longer_holds() {
         cancelled(&ladder),
     )
     .await;
+}
+
+/// A person who takes an hour for each decision; the first ones are given, and then the failure stands.
+#[derive(Debug)]
+struct Slow(Mutex<Vec<Decision>>);
+
+impl Breakpoint for Slow {
+    fn decide(&self, failed: FailedStep) -> BoxFuture<'_, Decision> {
+        assert_eq!((failed.name.as_str(), failed.code), ("s", None));
+        Box::pin(async {
+            sleep(Duration::from_hours(1)).await;
+            self.0.lock().unwrap().pop().unwrap_or(Decision::Continue)
+        })
+    }
+}
+
+async fn decided(decisions: Vec<Decision>, stops: &[(u64, Stop)]) -> (Bench, StepReport) {
+    let settings = Settings {
+        breakpoint: Some(Arc::new(Slow(Mutex::new(decisions)))),
+        ..Settings::default()
+    };
+    let mut bench = Bench::with(&step("interrupt", "timeout-minutes: 1"), settings).await;
+    let report = bench.run(stops).await;
+    (bench, report)
+}
+
+#[tokio::test(start_paused = true)]
+async fn no_time_out_goes_on_while_a_person_decides() {
+    let start = Instant::now();
+    let (bench, report) = decided(vec![Decision::Rerun], &[]).await;
+    assert_eq!(report.outcome, Failure);
+    let after: Vec<_> = bench.sandbox.sent().iter().map(|sent| sent.after).collect();
+    assert_eq!(
+        after,
+        [60_000, 60_000, 60_000, 60_000],
+        "each process has its minute"
+    );
+    assert_eq!(start.elapsed(), Duration::from_secs(2 * 3660));
+    assert_eq!(bench.runtime.take_held(), Some(Duration::from_hours(2)));
+    assert_eq!(bench.runtime.take_held(), None);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_skipped_failure_is_a_success_and_a_cancel_asks_nobody() {
+    let (_, report) = decided(vec![Decision::Skip], &[]).await;
+    assert_eq!((report.outcome, report.conclusion), (Success, Success));
+    let start = Instant::now();
+    let (_, report) = decided(vec![Decision::Skip], &[(100, Stop::Cancel)]).await;
+    assert_eq!(report.outcome, Failure);
+    assert_eq!(start.elapsed(), Duration::from_secs(100));
 }

@@ -3,6 +3,8 @@
 #![allow(dead_code, reason = "each test program uses a part of this")]
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by a panic")]
 
+pub mod screen;
+
 use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io::{Read, Write};

@@ -84,7 +84,8 @@ fn a_shell_has_the_environment_of_the_step_and_mends_it() {
         .type_keys("cat $GITHUB_OUTPUT | tr a-z A-Z\n")
         .wait_for("WORD=FAILED")
         // The terminal is the shell's: a key ends what runs in it and nothing else.
-        .type_keys("echo sleeps-''now; sleep 1000\n")
+        // It says so itself, because only then it surely has the terminal.
+        .type_keys("sh -c 'echo sleeps-\"\"now; exec sleep 1000'\n")
         .wait_for("sleeps-now")
         .type_keys("\u{3}")
         .wait_for("step$ ")

@@ -1,6 +1,6 @@
 //! `gantry exec --trace FILE` from the outside.
 
-#![expect(clippy::expect_used, reason = "a test fails by a panic")]
+#![expect(clippy::expect_used, clippy::panic, reason = "a test fails by a panic")]
 
 mod harness;
 

@@ -323,7 +323,7 @@ async fn no_time_out_goes_on_while_a_person_decides() {
         [60_000, 60_000, 60_000, 60_000],
         "each process has its minute"
     );
-    assert_eq!(start.elapsed(), Duration::from_secs(2 * 3660));
+    assert_eq!(start.elapsed(), Duration::from_mins(122));
     assert_eq!(bench.runtime.take_held(), Some(Duration::from_hours(2)));
     assert_eq!(bench.runtime.take_held(), None);
 }

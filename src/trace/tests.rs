@@ -82,8 +82,8 @@ fn traced(events: &[Event], observations: &[Observation]) -> Vec<String> {
         .map(|span| {
             let millis = |key: &str| span[key].as_u64().expect("a time") / 1000;
             let name = span["name"].as_str().expect("a name");
-            let (process, track) = (&span["pid"], &span["tid"]);
-            format!("{process}/{track} {name} {}+{}", millis("ts"), millis("dur"))
+            let (job, place) = (&span["pid"], &span["tid"]);
+            format!("{job}/{place} {name} {}+{}", millis("ts"), millis("dur"))
         })
         .collect()
 }

@@ -151,11 +151,11 @@ impl Session<'_> {
             &self.given.secrets,
             flags.trace.as_deref(),
         )?;
-        let ended = self.execute(runs, Arc::new(witness))?;
+        let ended = self.execute(runs, &Arc::new(witness))?;
         Ok(exit(&ended, all_run))
     }
 
-    fn execute(&self, runs: Vec<PlannedRun>, witness: Arc<Witness>) -> anyhow::Result<watch::Ended> {
+    fn execute(&self, runs: Vec<PlannedRun>, witness: &Arc<Witness>) -> anyhow::Result<watch::Ended> {
         let mut options = self.options(runs);
         options.settings.observer = Some(witness.clone());
         let holds = self.terminal.clone().map(|terminal| {

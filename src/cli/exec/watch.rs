@@ -134,13 +134,12 @@ impl Display {
         let pulse = self.renderer.pulse();
         loop {
             self.ask()?;
-            let next = match self.feed.ready() {
-                Some(next) => next,
+            let next = if let Some(next) = self.feed.ready() {
+                next
+            } else {
                 // Nothing waits, so what was shown so far must be seen now.
-                None => {
-                    self.renderer.flush()?;
-                    Handle::current().block_on(self.feed.wait(pulse, self.holds.as_mut()))
-                }
+                self.renderer.flush()?;
+                Handle::current().block_on(self.feed.wait(pulse, self.holds.as_mut()))
             };
             match next {
                 Next::Event(event) => self.event(&event)?,

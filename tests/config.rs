@@ -210,3 +210,20 @@ fn init_writes_a_file_that_only_its_owner_can_read_and_never_over_another() {
     run(&project, &["init", "-f"]).assert_code(0);
     assert!(!content(&project).contains("debug"));
 }
+
+#[test]
+fn a_file_of_variables_that_does_not_exist_is_ignored_and_one_that_is_wrong_is_not() {
+    let workflow = "on: push\njobs:\n  a:\n    runs-on: x\n    steps:\n      - run: echo \"A=$A B=$B\"\n";
+    let project = config("runner: {envs: {A: 1, B: 2}, env_file: jobs.env}\n")
+        .file(".github/workflows/t.yml", workflow);
+    let args = ["-c", "c.yaml", "exec", "-i", "host"];
+    project
+        .run(&args)
+        .assert_code(0)
+        .assert_contains("A=1 B=2")
+        .assert_contains("there is no file jobs.env");
+    let project = project.file("jobs.env", "B=3\n");
+    project.run(&args).assert_code(0).assert_contains("A=1 B=3");
+    let project = project.file("jobs.env", "B='\n");
+    project.run(&args).assert_code(64).assert_contains("jobs.env");
+}

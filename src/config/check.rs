@@ -2,6 +2,7 @@
 
 use std::path::Path;
 
+use super::derived::secret_in;
 use super::layers::Layers;
 use super::mistake::{Findings, Mistake};
 use super::yaml::{Content, Place};
@@ -317,47 +318,4 @@ fn is_uuid(text: &str) -> bool {
             .iter()
             .zip(lengths)
             .all(|(part, length)| part.len() == length && part.bytes().all(|byte| byte.is_ascii_hexdigit()))
-}
-
-/// The secret that a file holds, without the blanks around it.
-fn secret_in(path: &Path) -> Result<Secret, String> {
-    let shown = path.display();
-    let text = std::fs::read_to_string(path).map_err(|error| format!("cannot read {shown}: {error}"))?;
-    match text.trim() {
-        "" => Err(format!("{shown} is empty")),
-        secret => Ok(Secret::from(secret.to_owned())),
-    }
-}
-
-impl Connection {
-    /// The token, from here or from its file.
-    ///
-    /// # Errors
-    /// The file cannot be read or is empty.
-    #[allow(dead_code, reason = "the daemon calls it")]
-    pub fn read_token(&self) -> anyhow::Result<Secret> {
-        match self.token_file() {
-            Some(path) => secret_in(path).map_err(anyhow::Error::msg),
-            None => Ok(self.token.clone()),
-        }
-    }
-
-    /// The file that `token_url` names: `file:/path`, `file:///path` or `file:path`.
-    fn token_file(&self) -> Option<&Path> {
-        let path = self.token_url.strip_prefix("file:")?;
-        let path = path.strip_prefix("//").unwrap_or(path);
-        (!path.is_empty()).then_some(Path::new(path))
-    }
-}
-
-impl super::Journal {
-    /// The data directory: the one that is named, else `.gantry` beside the runner file.
-    #[allow(dead_code, reason = "the daemon calls it")]
-    pub fn directory(&self, runner_file: &Path) -> std::path::PathBuf {
-        if self.dir.is_empty() {
-            runner_file.with_file_name(".gantry")
-        } else {
-            (&self.dir).into()
-        }
-    }
 }

@@ -72,8 +72,11 @@ pub fn insert(root: &mut Node, path: &[String], value: Node) {
         .position(|entry| entry.key.text() == Some(name))
         .unwrap_or_else(|| {
             entries.push(yaml::Entry {
-                key: Node::given(Place::Default, Content::Scalar(name.clone(), false)),
-                value: Node::empty(),
+                key: Node::given(value.place.clone(), Content::Scalar(name.clone(), false)),
+                value: Node {
+                    place: value.place.clone(),
+                    ..Node::empty()
+                },
             });
             entries.len() - 1
         });

@@ -86,6 +86,7 @@ impl Loaded {
             file: self.given.file,
             text: self.text,
             mistakes: self.unknown,
+            is_unread: false,
         }
     }
 
@@ -139,6 +140,7 @@ pub fn load(given: Given) -> Result<Loaded, Rejected> {
                 Place::Default,
                 format!("cannot read {}: {error}", path.display()),
             )],
+            is_unread: true,
         })?,
     };
     parse(text, given)
@@ -157,6 +159,7 @@ pub fn parse(text: String, given: Given) -> Result<Loaded, Rejected> {
                 file: given.file,
                 text,
                 mistakes: vec![broken.into()],
+                is_unread: false,
             });
         }
     };
@@ -170,6 +173,7 @@ pub fn parse(text: String, given: Given) -> Result<Loaded, Rejected> {
             file: given.file,
             text,
             mistakes: findings.mistakes,
+            is_unread: false,
         });
     }
     Ok(Loaded {

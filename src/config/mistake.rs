@@ -123,6 +123,8 @@ pub struct Rejected {
     pub text: String,
     /// The mistakes, at least one; those of a file in its order.
     pub mistakes: Vec<Mistake>,
+    /// Whether the file could not even be read.
+    pub is_unread: bool,
 }
 
 impl Rejected {
@@ -130,15 +132,6 @@ impl Rejected {
     pub fn report(&self) -> String {
         let excerpt = |mistake: &Mistake| mistake.excerpt(self.file.as_deref(), &self.text);
         self.mistakes.iter().map(excerpt).collect()
-    }
-
-    /// Tells whether there is no text in which there could be mistakes.
-    pub fn is_unread(&self) -> bool {
-        self.text.is_empty()
-            && self
-                .mistakes
-                .iter()
-                .all(|mistake| mistake.place == Place::Default)
     }
 
     /// One line for each mistake, for a log.

@@ -9,6 +9,7 @@
 //! The table is made of the structs in `sections`: what is a field there is read, checked, documented and shown.
 
 mod check;
+mod derived;
 mod document;
 mod duration;
 pub mod edit;

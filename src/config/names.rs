@@ -18,21 +18,14 @@ pub struct Row {
     pub key: Key,
 }
 
-/// Keys of Forgejo's runner and of older Gitea runners, and what they are called here.
-const ELSEWHERE: [(&str, &str); 7] = [
+/// Keys of Forgejo's runner that mean what a key of another name means here.
+const ELSEWHERE: [(&str, &str); 3] = [
     ("runner.report_interval", "runner.log_report_interval"),
     ("cache.secret", "cache.external_secret"),
-    ("cache.actions_cache_url_override", "cache.external_server"),
     (
         "container.enable_ipv6",
         "container.network_create_options.enable_ipv6",
     ),
-    (
-        "container.network_create_options.enable_ip_v6",
-        "container.network_create_options.enable_ipv6",
-    ),
-    ("runner.config_dir", "runner.file"),
-    ("log.job_level", "log.level"),
 ];
 
 /// Every key of the table, in its order.

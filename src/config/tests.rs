@@ -690,3 +690,34 @@ fn hostile_files_end_with_an_error() {
         assert_eq!(rejected(&text).len(), 1);
     }
 }
+
+#[test]
+fn what_a_variable_lacks_is_named_with_the_variable() {
+    let variables = [("GANTRY_CACHE_EXTERNAL_SERVER", "http://c")];
+    let Err(rejected) = load_with("", &variables, &[]) else {
+        panic!("accepted")
+    };
+    assert_eq!(
+        rejected.lines(),
+        [
+            "environment variable GANTRY_CACHE_EXTERNAL_SERVER: `cache.external_secret`: `cache.external_server` needs a secret"
+        ]
+    );
+    assert!(!rejected.is_unread);
+}
+
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig {
+        failure_persistence: None,
+        ..proptest::prelude::ProptestConfig::with_cases(256)
+    })]
+
+    #[test]
+    fn no_file_makes_the_reader_panic(text: String, yaml in "(runner|log|cache|[a-z \n:#&*!|>'\"{},\\[\\]<-]|: |\n  ){0,60}") {
+        for text in [text, yaml] {
+            if let Err(rejected) = load_with(&text, &[], &[]) {
+                proptest::prop_assert!(!rejected.to_string().is_empty());
+            }
+        }
+    }
+}

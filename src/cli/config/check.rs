@@ -10,7 +10,7 @@ use crate::config::{self, Given};
 pub fn run(given: Given) -> Result {
     let file = given.file.clone().unwrap_or_default();
     let rejected = match config::load(given) {
-        Err(rejected) if rejected.is_unread() => return Err(exit::configuration(rejected)),
+        Err(rejected) if rejected.is_unread => return Err(exit::configuration(rejected)),
         Err(rejected) => rejected,
         Ok(loaded) => {
             for warning in loaded.notes() {

@@ -51,14 +51,14 @@ impl Sources<'_> {
 /// A flag has no name or no value, or a file cannot be used.
 pub fn collect(flags: &ExecFlags, config: &Config, directory: &Path, sources: &Sources<'_>) -> Result<Given> {
     let mut given = Given {
-        env: config.runner.envs.clone().into_iter().collect(),
+        env: config
+            .runner
+            .job_envs()
+            .map_err(configuration)?
+            .into_iter()
+            .collect(),
         ..Given::default()
     };
-    if !config.runner.env_file.is_empty() {
-        given
-            .env
-            .extend(dotenv::read(Path::new(&config.runner.env_file)).map_err(configuration)?);
-    }
     let default_file = directory.join(".env");
     match &flags.env_file {
         Some(path) => given

@@ -101,6 +101,7 @@ fn read(text: &str) -> Result<yaml::Node, Error> {
             file: None,
             text: text.to_owned(),
             mistakes: vec![broken.into()],
+            is_unread: false,
         })
     })
 }

@@ -16,7 +16,7 @@ section! {
         /// Environment variables for every job, such as `{CI_MIRROR: "on"}`.
         envs: BTreeMap<String, String> = "{}";
         /// A file of such variables in .env format; its values win over `runner.envs`.
-        /// Empty: none.
+        /// A file that does not exist is ignored.
         env_file: String = "\"\"";
         /// The longest time that a job may take; 0 or less means the default.
         timeout: GoDuration = "3h" positive;

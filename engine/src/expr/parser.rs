@@ -141,7 +141,7 @@ impl Parser<'_> {
     }
 
     fn context(&self, span: Range<usize>) -> Result<Node, ParseError> {
-        let name = &self.source[span.clone()];
+        let name = canonical_context(&self.source[span.clone()]);
         match self
             .names
             .contexts
@@ -297,6 +297,15 @@ impl Parser<'_> {
             self.operands.push(Operand { node, depth });
         }
     }
+}
+
+/// The name of the context that an author means: the forges that came after GitHub have names of their own for its
+/// context (Gitea: docs, "Compared to GitHub Actions"; Forgejo: docs, "Forgejo Actions reference").
+fn canonical_context(name: &str) -> &str {
+    let is_github = ["gitea", "forgejo", "forge"]
+        .iter()
+        .any(|alias| alias.eq_ignore_ascii_case(name));
+    if is_github { "github" } else { name }
 }
 
 fn deepest(operands: &[Operand]) -> usize {

@@ -64,6 +64,8 @@ const MAX_TEXT: usize = 500;
 pub(super) struct Diagnostics {
     file: Arc<str>,
     found: Vec<Diagnostic>,
+    /// What was passed over; nothing may be unless the text comes from a forge.
+    notes: Option<Vec<Diagnostic>>,
 }
 
 impl Diagnostics {
@@ -72,7 +74,42 @@ impl Diagnostics {
         Self {
             file,
             found: Vec::new(),
+            notes: None,
         }
+    }
+
+    /// Starts an empty collection for a text that a forge has made of a workflow: what the forge has accepted is passed
+    /// over where GitHub would refuse it.
+    pub(super) fn lenient(file: Arc<str>) -> Self {
+        Self {
+            notes: Some(Vec::new()),
+            ..Self::new(file)
+        }
+    }
+
+    /// Tells whether the text comes from a forge that has accepted it.
+    pub(super) fn is_lenient(&self) -> bool {
+        self.notes.is_some()
+    }
+
+    /// Records that something is passed over, if that is allowed here; otherwise it is a mistake.
+    pub(super) fn pass_over(&mut self, position: Position, message: String) {
+        let file = self.file.clone();
+        match &mut self.notes {
+            Some(notes) if notes.len() < MAX_ERRORS => notes.push(Diagnostic {
+                file,
+                position: Some(position),
+                reached: None,
+                message,
+            }),
+            Some(_) => {}
+            None => self.error(position, message),
+        }
+    }
+
+    /// Takes what was passed over.
+    pub(super) fn take_notes(&mut self) -> Vec<Diagnostic> {
+        self.notes.take().unwrap_or_default()
     }
 
     /// The file whose mistakes are collected.

@@ -19,7 +19,7 @@ mod workflow;
 mod yaml;
 
 pub use action::*;
-pub use convert::check_matrix;
+pub use convert::{ClaimedWorkflow, check_matrix};
 pub use diagnostic::{Diagnostic, Position, Spanned};
 pub use node::{Node, NodeKind};
 pub use reference::{ActionRef, WorkflowRef};

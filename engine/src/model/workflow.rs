@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use indexmap::IndexMap;
 
-use super::{ActionRef, Field, InputValue, Node, Position, Spanned, Triggers, WorkflowRef};
+use super::{ActionRef, Field, InputValue, Node, NodeKind, Position, Spanned, Triggers, WorkflowRef};
 use crate::expr::Expression;
 
 /// A workflow file that has passed every static check.
@@ -161,6 +161,31 @@ pub struct StepsJob {
     pub defaults: Option<Field<Defaults>>,
     /// `steps`.
     pub steps: Vec<Arc<Step>>,
+}
+
+impl StepsJob {
+    /// A job of which only is known where it runs.
+    pub fn on(runs_on: Field<RunsOn>) -> Self {
+        Self {
+            runs_on,
+            timeout_minutes: None,
+            cancel_timeout_minutes: None,
+            continue_on_error: None,
+            container: None,
+            services: None,
+            env: None,
+            environment: None,
+            outputs: None,
+            defaults: None,
+            steps: Vec::new(),
+        }
+    }
+
+    /// A job that runs nowhere and does nothing, in the place of one that is not to run here.
+    pub fn nowhere(file: Arc<str>, position: Position) -> Self {
+        let kind = NodeKind::Sequence(Vec::new());
+        Self::on(Field::new(file, Node { position, kind }))
+    }
 }
 
 /// `environment` of a job.

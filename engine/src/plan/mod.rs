@@ -1,5 +1,6 @@
 //! From a workflow and an event to jobs that can run: event filters, the job graph, the matrix, reusable workflows.
 
+pub mod claimed;
 pub mod concurrency;
 pub mod contexts;
 pub mod dispatch;

@@ -102,24 +102,8 @@ fn steps_job(
     common: &mut Common,
     errors: &mut Diagnostics,
 ) -> JobBody {
-    // The schema requires `runs-on`; without it the job is never used.
-    let absent = Node {
-        position: node.position,
-        kind: NodeKind::Null,
-    };
-    let mut job = StepsJob {
-        runs_on: Field::new(errors.file().clone(), absent),
-        timeout_minutes: None,
-        cancel_timeout_minutes: None,
-        continue_on_error: None,
-        container: None,
-        services: None,
-        env: None,
-        environment: None,
-        outputs: None,
-        defaults: None,
-        steps: Vec::new(),
-    };
+    // Without `runs-on`, which the schema requires of authors, a job goes to any runner.
+    let mut job = StepsJob::nowhere(errors.file().clone(), node.position);
     for entry in entries(node, definition) {
         if let Some(entry) = common.take(entry, errors) {
             set_steps_job(&mut job, entry, errors);

@@ -19,6 +19,7 @@ mod workflow;
 use std::sync::Arc;
 
 pub use matrix::check_matrix;
+pub use workflow::ClaimedWorkflow;
 
 use super::diagnostic::Diagnostics;
 use super::schema::{ANY, Definition};

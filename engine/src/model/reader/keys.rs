@@ -105,7 +105,7 @@ impl KeyCheck {
             return Verdict::Legal(key, self.place.below(value));
         }
         let Some((name, value)) = self.others else {
-            errors.error(position, format!("Unexpected value '{text}'"));
+            errors.pass_over(position, format!("Unexpected value '{text}'"));
             return Verdict::Illegal;
         };
         let key = checked_scalar(key, self.place.below(name), || text.clone(), errors);
@@ -138,7 +138,13 @@ impl KeyCheck {
             }
             for key in mapping.keys.iter().filter(|key| key.required) {
                 if !self.seen.contains(key.name) {
-                    errors.error(position, format!("Required property is missing: {}", key.name));
+                    let message = format!("Required property is missing: {}", key.name);
+                    if key.name == "runs-on" {
+                        // A forge hands such a job to any runner.
+                        errors.pass_over(position, message);
+                    } else {
+                        errors.error(position, message);
+                    }
                 }
             }
             return;

@@ -83,8 +83,26 @@ pub(in crate::model) fn checked_scalar(
             _ => {}
         }
     }
+    if errors.is_lenient()
+        && let Some(kind) = unquoted(place.definition, &text)
+    {
+        let position = node.position;
+        return Node { position, kind };
+    }
     errors.error(node.position, format!("Unexpected value '{text}'"));
     node
+}
+
+/// The number or boolean that a text stands for where only such a value is legal: a forge that has read a workflow and
+/// writes one job of it anew quotes them.
+fn unquoted(definition: &'static Definition, text: &str) -> Option<NodeKind> {
+    definition
+        .alternatives()
+        .find_map(|definition| match definition.shape {
+            Shape::Bool => text.parse().ok().map(NodeKind::Bool),
+            Shape::Number => text.parse().ok().map(NodeKind::Number),
+            _ => None,
+        })
 }
 
 /// The text form of a literal scalar.

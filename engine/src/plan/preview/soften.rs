@@ -9,7 +9,7 @@ use super::super::graph::WorkflowSource;
 use super::Unknown;
 use crate::expr::{Expression, Function, Names};
 use crate::model::{
-    CallJob, Condition, Field, Job, JobBody, Node, NodeKind, RunsOn, StepsJob, Workflow, WorkflowRef,
+    CallJob, Condition, Field, Job, JobBody, Node, StepsJob, Workflow, WorkflowRef,
 };
 
 /// A source of workflows that softens them and remembers the jobs as they were.
@@ -116,7 +116,7 @@ fn soften_steps(steps: &mut StepsJob, file: &Arc<str>, findings: &mut Findings) 
     findings.take_out(&mut steps.cancel_timeout_minutes);
     findings.take_out(&mut steps.continue_on_error);
     if findings.note_field("runs-on", Some(&steps.runs_on)) {
-        steps.runs_on = nowhere(file, steps.runs_on.node());
+        steps.runs_on = StepsJob::nowhere(Arc::clone(file), steps.runs_on.position()).runs_on;
     }
 }
 
@@ -127,19 +127,7 @@ fn soften_call(call: &CallJob, file: &Arc<str>, findings: &mut Findings) -> Opti
         is_unknown |= findings.note("with", field.node());
     }
     let place = call.with.values().next().filter(|_| is_unknown)?;
-    Some(StepsJob {
-        runs_on: nowhere(file, place.node()),
-        timeout_minutes: None,
-        cancel_timeout_minutes: None,
-        continue_on_error: None,
-        container: None,
-        services: None,
-        env: None,
-        environment: None,
-        outputs: None,
-        defaults: None,
-        steps: Vec::new(),
-    })
+    Some(StepsJob::nowhere(Arc::clone(file), place.position()))
 }
 
 impl Findings {
@@ -187,14 +175,6 @@ fn is_of_leg(context: &str) -> bool {
     ["matrix", "strategy"]
         .iter()
         .any(|known| known.eq_ignore_ascii_case(context))
-}
-
-fn nowhere(file: &Arc<str>, at: &Node) -> Field<RunsOn> {
-    let node = Node {
-        position: at.position,
-        kind: NodeKind::Sequence(Vec::new()),
-    };
-    Field::new(Arc::clone(file), node)
 }
 
 /// The condition of a job that has no `if`.

@@ -8,6 +8,7 @@ use actix::{
 };
 use gantry_engine::chain::Chain;
 use gantry_engine::job::{Machine, StepPlan};
+use gantry_engine::plan::claimed::Decision;
 use gantry_engine::plan::{Conclusion, JobPlan};
 use gantry_engine::run::{Entry, JobRuntime, Rows, SetUp, Stop, StopSignal, StopSwitch, set_up, wind_up};
 use gantry_protocols::forge::{Report, TaskId};
@@ -385,8 +386,20 @@ async fn prepare(
     entries: mpsc::Sender<Entry>,
     stop: StopSignal,
 ) -> Prepared {
-    let plan = match shared.intake.plan(&claim) {
-        Ok(plan) => plan,
+    let planned = shared.intake.plan(&claim).map(|intaken| match intaken.decision {
+        Decision::Run(plan) => Ok((*plan, intaken.extra)),
+        Decision::End { reason, .. } => Err(reason),
+    });
+    let (plan, extra) = match planned {
+        Ok(Ok(planned)) => planned,
+        Ok(Err(reason)) => {
+            refuse(&shared, &entries, &reason).await;
+            return Prepared {
+                runtime: None,
+                plan: None,
+                machine: None,
+            };
+        }
         Err(error) => {
             refuse(&shared, &entries, &error.to_string()).await;
             return Prepared {
@@ -412,7 +425,7 @@ async fn prepare(
         sandbox,
         entries,
         clock: shared.clock,
-        settings: shared.settings,
+        settings: extra.applied_to(shared.settings),
         runner_name: shared.runner_name,
         stop,
     };

@@ -108,6 +108,8 @@ pub struct Settings {
     pub local_checkout: bool,
     /// Variables that every process gets beyond GitHub's, such as `ACT`; they win over everything.
     pub extra_env: Vec<(String, String)>,
+    /// Values beyond the secrets that nothing may show, by what they are called in messages.
+    pub masks: Vec<(String, String)>,
     /// Who wants to know more of the job than its log says.
     pub observer: Option<Arc<dyn Observer>>,
     /// Who decides what becomes of a step that fails.

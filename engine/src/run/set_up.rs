@@ -135,6 +135,12 @@ fn with_token(access: ActionAccess, plan: &JobPlan) -> ActionAccess {
 }
 
 fn add_secrets(runtime: &JobRuntime, plan: &JobPlan, log: &mut StepLog) {
+    for (name, value) in &runtime.settings.masks {
+        // They are the runner's own; the author cannot do anything about one that is too short.
+        if let Err(refusal) = runtime.masks.add_secret(name, value) {
+            tracing::debug!(name, %refusal, "a value is not masked");
+        }
+    }
     for (name, value) in plan.contexts.secrets.iter() {
         if DEBUG_SWITCHES
             .iter()

@@ -57,6 +57,12 @@ impl Backoff {
     }
 }
 
+/// The same pause up to a fifth shorter or longer, so that runners that were started together do not stay in step.
+pub(crate) fn around(pause: Duration, seed: u64) -> Duration {
+    let parts = mixed(seed) % 2001;
+    pause * 4 / 5 + pause / 5_000 * u32::try_from(parts).unwrap_or_default()
+}
+
 /// Numbers that are close to each other become numbers that are not (the finalizer of `SplitMix64`).
 fn mixed(number: u64) -> u64 {
     let mut mixed = number.wrapping_add(0x9E37_79B9_7F4A_7C15);

@@ -5,6 +5,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use gantry_actors::claimer::Polling;
 use gantry_actors::engine::clock::Clock;
 use gantry_actors::engine::expr::{Object, Value};
 use gantry_actors::engine::model::{RunsOn, Workflow};
@@ -62,7 +63,7 @@ impl Bench {
             batching: Batching::IMMEDIATE,
             journal: None,
         };
-        Supervisor::start_new(context, 1)
+        Supervisor::start_new(context, Polling::with_capacity(1))
     }
 
     fn run(&self) -> Drained {

@@ -3,15 +3,13 @@
 use actix::Message;
 use gantry_protocols::forge::{Claim, Error};
 
+use super::Slot;
 use crate::journal::TaskJournal;
 
-/// Claim jobs, however long it takes until there is one.
+/// Claim jobs, however long it takes until there is one and a place for it.
 #[derive(Message)]
 #[rtype(result = "Claimed")]
-pub struct ClaimJobs {
-    /// How many jobs may be claimed at most.
-    pub capacity: usize,
-}
+pub struct ClaimJobs;
 
 /// Claim nothing more; a claim that is under way is still answered.
 #[derive(Message)]
@@ -36,4 +34,6 @@ pub struct Taken {
     pub claim: Claim,
     /// Its journal, if there is one and it took the claim.
     pub journal: Option<TaskJournal>,
+    /// Its place, until it has ended; a forge may hand out more jobs than there are places.
+    pub slot: Option<Slot>,
 }

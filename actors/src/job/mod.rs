@@ -13,6 +13,7 @@
 
 pub mod intake;
 mod messages;
+mod prepare;
 mod shell;
 mod state;
 

@@ -7,15 +7,15 @@ use actix::{
     Actor, ActorContext, ActorFutureExt, Addr, AsyncContext, Context, Handler, ResponseFuture, WrapFuture,
 };
 use gantry_engine::chain::Chain;
-use gantry_engine::job::{Machine, StepPlan};
-use gantry_engine::plan::claimed::Decision;
+use gantry_engine::job::StepPlan;
 use gantry_engine::plan::{Conclusion, JobPlan};
-use gantry_engine::run::{Entry, JobRuntime, Rows, SetUp, Stop, StopSignal, StopSwitch, set_up, wind_up};
+use gantry_engine::run::{Entry, JobRuntime, Rows, Stop, StopSwitch, wind_up};
 use gantry_protocols::forge::{Report, TaskId};
 use indexmap::IndexMap;
 use tokio::sync::{mpsc, oneshot};
 
 use super::messages::{CancelJob, CancelReason, JobEnded, KillJob, RunJob};
+use super::prepare::{Prepared, prepare};
 use super::state::{Effect, Limits, State};
 use super::{JobSpec, wire_conclusion};
 use crate::backoff::Backoff;
@@ -26,13 +26,6 @@ use crate::step::{RunStep, Step, StopStep};
 
 /// How many entries may wait between a job and its log stream: each is at most a few hundred kilobytes of rows.
 const ENTRY_BUFFER: usize = 16;
-
-/// A job that was set up, or could not be.
-struct Prepared {
-    runtime: Option<Arc<JobRuntime>>,
-    plan: Option<JobPlan>,
-    machine: Option<Machine>,
-}
 
 /// One claimed job.
 pub struct Job {
@@ -45,6 +38,8 @@ pub struct Job {
     set_up: Option<StopSwitch>,
     runtime: Option<Arc<JobRuntime>>,
     plan: Option<JobPlan>,
+    /// How the job ends if its steps cannot run.
+    without_steps: Conclusion,
     started: SystemTime,
     /// What the forge is told in the end.
     report: Option<Report>,
@@ -72,6 +67,7 @@ impl Job {
             set_up: None,
             runtime: None,
             plan: None,
+            without_steps: Conclusion::Failure,
             started,
             report: None,
             backoff,
@@ -140,19 +136,12 @@ impl Job {
         let claim = self.spec.claim.clone();
         let (switch, stop) = StopSwitch::new();
         self.set_up = Some(switch);
-        let work = tokio::spawn(async move { prepare(shared, claim, sender, stop).await });
+        let work = tokio::spawn(prepare(shared, claim, sender, stop));
         context.spawn(work.into_actor(self).map(|joined, job, context| match joined {
             Ok(prepared) => job.on_prepared(prepared, context),
             Err(panic) => {
                 job.log_row(&runner_bug(&panic), context);
-                job.on_prepared(
-                    Prepared {
-                        runtime: None,
-                        plan: None,
-                        machine: None,
-                    },
-                    context,
-                );
+                job.on_prepared(Prepared::failed(), context);
             }
         }));
     }
@@ -180,6 +169,7 @@ impl Job {
         self.set_up = None;
         self.runtime = prepared.runtime;
         self.plan = prepared.plan;
+        self.without_steps = prepared.conclusion;
         let effects = self.state.on_prepared(prepared.machine, limits);
         self.apply(effects, context);
     }
@@ -234,7 +224,7 @@ impl Job {
 
     fn wind_up(&mut self, context: &mut Context<Self>) {
         let (Some(runtime), Some(plan)) = (self.runtime.take(), self.plan.take()) else {
-            let effects = self.state.on_wound_up(Conclusion::Failure, IndexMap::new());
+            let effects = self.state.on_wound_up(self.without_steps, IndexMap::new());
             self.apply(effects, context);
             return;
         };
@@ -377,72 +367,6 @@ impl Job {
 /// What the workflow's author reads when the runner's own work for the job has panicked.
 fn runner_bug(panic: &dyn std::fmt::Display) -> String {
     format!("##[error]runner bug, please report it: {panic}")
-}
-
-/// Plans the job, makes its sandbox and sets it up; what goes wrong is in the job's log.
-async fn prepare(
-    shared: super::JobContext,
-    claim: gantry_protocols::forge::Claim,
-    entries: mpsc::Sender<Entry>,
-    stop: StopSignal,
-) -> Prepared {
-    let planned = shared.intake.plan(&claim).map(|intaken| match intaken.decision {
-        Decision::Run(plan) => Ok((*plan, intaken.extra)),
-        Decision::End { reason, .. } => Err(reason),
-    });
-    let (plan, extra) = match planned {
-        Ok(Ok(planned)) => planned,
-        Ok(Err(reason)) => {
-            refuse(&shared, &entries, &reason).await;
-            return Prepared {
-                runtime: None,
-                plan: None,
-                machine: None,
-            };
-        }
-        Err(error) => {
-            refuse(&shared, &entries, &error.to_string()).await;
-            return Prepared {
-                runtime: None,
-                plan: None,
-                machine: None,
-            };
-        }
-    };
-    let sandbox = match shared.sandboxes.create(&plan).await {
-        Ok(sandbox) => sandbox,
-        Err(reason) => {
-            refuse(&shared, &entries, &reason).await;
-            return Prepared {
-                runtime: None,
-                plan: None,
-                machine: None,
-            };
-        }
-    };
-    let request = SetUp {
-        plan,
-        sandbox,
-        entries,
-        clock: shared.clock,
-        settings: extra.applied_to(shared.settings),
-        runner_name: shared.runner_name,
-        stop,
-    };
-    let (runtime, plan, machine) = set_up(request).await;
-    Prepared {
-        runtime: Some(runtime),
-        plan: Some(plan),
-        machine,
-    }
-}
-
-async fn refuse(shared: &super::JobContext, entries: &mpsc::Sender<Entry>, reason: &str) {
-    let lines = format!("##[error]{}\n", reason.trim_end().replace('\n', "\n##[error]"));
-    let rows = Rows::of_lines(shared.clock.now(), None, &lines);
-    if entries.send(Entry::Rows(rows)).await.is_err() {
-        tracing::error!(reason, "the job's log stream is gone; rows are lost");
-    }
 }
 
 impl Handler<RunJob> for Job {

@@ -19,6 +19,7 @@ use gantry_engine::run::Settings;
 pub use host::HostSandboxes;
 use tokio::sync::mpsc;
 
+use crate::claimer::Polling;
 use crate::job::intake::Prepared;
 use crate::job::{JobContext, Sandboxes};
 use crate::log_stream::Batching;
@@ -98,7 +99,7 @@ pub async fn execute(
         batching: Batching::IMMEDIATE,
         journal: None,
     };
-    let supervisor = Supervisor::start_new(context, capacity);
+    let supervisor = Supervisor::start_new(context, Polling::with_capacity(capacity));
     let run = supervisor.send(RunUntilDrained);
     tokio::pin!(run);
     let mut listening = true;

@@ -1,7 +1,7 @@
 //! The supervisor actor.
 //!
 //! # Owns
-//! The runner's slots, its claimer and its jobs, the deliveries that need no slot, and the stop ladder.
+//! A runner's claimer and its jobs with their places, the deliveries that need no slot, and the stop ladder.
 //! # Receives
 //! [`RunUntilDrained`] once, [`RequestStop`] any number of times.
 //! # Emits
@@ -22,7 +22,7 @@ use tokio::sync::oneshot;
 pub use messages::{Drained, RequestStop, RunUntilDrained, StopLevel};
 use state::{Effect, State};
 
-use crate::claimer::{ClaimJobs, Claimed, Claimer, StopClaiming, Taken};
+use crate::claimer::{ClaimJobs, Claimed, Claimer, Polling, Slot, StopClaiming, Taken};
 use crate::courier::{Courier, LeftBehind};
 use crate::job::{CancelJob, CancelReason, Job, JobContext, JobEnded, JobSpec, KillJob, RunJob};
 use crate::journal::{Connection, TaskJournal};
@@ -43,6 +43,8 @@ pub struct Supervisor {
 struct Running {
     job: Addr<Job>,
     journal: Option<TaskJournal>,
+    /// Its place among the jobs that run at the same time.
+    slot: Option<Slot>,
 }
 
 impl Actor for Supervisor {
@@ -50,12 +52,13 @@ impl Actor for Supervisor {
 }
 
 impl Supervisor {
-    /// Starts a runner with so many slots; it waits for [`RunUntilDrained`].
-    pub fn start_new(context: JobContext, capacity: usize) -> Addr<Self> {
-        let claimer = Claimer::start_new(context.forge.clone(), context.journal.clone(), context.clock);
+    /// Starts a runner that asks its forge as `polling` says; it waits for [`RunUntilDrained`].
+    pub fn start_new(context: JobContext, polling: Polling) -> Addr<Self> {
+        let (forge, journal) = (context.forge.clone(), context.journal.clone());
+        let claimer = Claimer::start_new(forge, journal, context.clock, polling);
         Self {
             context,
-            state: State::new(capacity),
+            state: State::default(),
             claimer,
             jobs: HashMap::new(),
             parked: HashMap::new(),
@@ -68,7 +71,7 @@ impl Supervisor {
         for effect in effects {
             match effect {
                 Effect::Recover => self.recover(context),
-                Effect::Claim { capacity } => self.claim(capacity, context),
+                Effect::Claim => self.claim(context),
                 Effect::StopClaiming => tell(&self.claimer, StopClaiming),
                 Effect::StartJob(taken) => self.start_job(taken, context),
                 Effect::CancelJobs => {
@@ -90,8 +93,8 @@ impl Supervisor {
         }
     }
 
-    fn claim(&self, capacity: usize, context: &mut Context<Self>) {
-        let ask = self.claimer.send(ClaimJobs { capacity });
+    fn claim(&self, context: &mut Context<Self>) {
+        let ask = self.claimer.send(ClaimJobs);
         context.spawn(ask.into_actor(self).map(|answer, supervisor, context| {
             let claimed = answer.unwrap_or_else(|error| {
                 tracing::error!(%error, "the claimer has died");
@@ -106,7 +109,7 @@ impl Supervisor {
     }
 
     fn start_job(&mut self, taken: Taken, context: &mut Context<Self>) {
-        let Taken { claim, journal } = taken;
+        let Taken { claim, journal, slot } = taken;
         let task = claim.task;
         let job = Job::start_new(JobSpec {
             claim,
@@ -114,11 +117,13 @@ impl Supervisor {
             context: self.context.clone(),
         });
         let run = job.send(RunJob);
-        self.jobs.insert(task, Running { job, journal });
+        self.jobs.insert(task, Running { job, journal, slot });
         context.spawn(run.into_actor(self).map(move |answer, supervisor, context| {
-            let Some(running) = supervisor.jobs.remove(&task) else {
+            let Some(mut running) = supervisor.jobs.remove(&task) else {
                 return;
             };
+            // Whatever the forge has yet to be told, nothing of the job runs any more.
+            running.slot = None;
             let is_parked = match answer {
                 Ok(ended) => supervisor.on_ended(ended, running, context),
                 Err(error) => {

@@ -13,11 +13,8 @@ use crate::claimer::{Claimed, Taken};
 pub enum Effect {
     /// Deliver what an earlier process has left behind.
     Recover,
-    /// Ask for at most so many jobs.
-    Claim {
-        /// The number of free slots.
-        capacity: usize,
-    },
+    /// Ask for jobs, as many as there are places for.
+    Claim,
     /// Let the claimer claim nothing more.
     StopClaiming,
     /// Run a claimed job.
@@ -31,11 +28,12 @@ pub enum Effect {
 }
 
 /// Where jobs come from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Intake {
     /// What earlier processes have left behind is looked for.
     Recovering,
     /// Nobody is asked.
+    #[default]
     Idle,
     /// The claimer is asked.
     Claiming,
@@ -43,10 +41,9 @@ enum Intake {
     Ended,
 }
 
-/// The slots of one runner.
-#[derive(Debug)]
+/// The jobs of one runner.
+#[derive(Debug, Default)]
 pub struct State {
-    capacity: usize,
     running: BTreeSet<TaskId>,
     /// Tasks that have ended and that their forge does not know the end of; they need no slot.
     delivering: BTreeSet<TaskId>,
@@ -56,18 +53,6 @@ pub struct State {
 }
 
 impl State {
-    /// A runner with so many slots, at least one.
-    pub fn new(capacity: usize) -> Self {
-        Self {
-            capacity: capacity.max(1),
-            running: BTreeSet::new(),
-            delivering: BTreeSet::new(),
-            intake: Intake::Idle,
-            refused: false,
-            level: StopLevel::Running,
-        }
-    }
-
     /// The runner starts: a task that is claimed now must not be taken for one that was left behind.
     pub fn on_run(&mut self) -> Vec<Effect> {
         self.intake = Intake::Recovering;
@@ -145,7 +130,7 @@ impl State {
         }
     }
 
-    /// Claims for the free slots, or finishes when nothing runs and nothing will.
+    /// Claims more, or finishes when nothing runs and nothing will.
     fn fill(&mut self) -> Vec<Effect> {
         let is_recovering = self.intake == Intake::Recovering && self.level < StopLevel::Killing;
         if is_recovering || self.intake == Intake::Claiming {
@@ -153,12 +138,8 @@ impl State {
         }
         let wanted = self.intake == Intake::Idle && self.level == StopLevel::Running;
         if wanted {
-            let capacity = self.capacity.saturating_sub(self.running.len());
-            if capacity == 0 {
-                return Vec::new();
-            }
             self.intake = Intake::Claiming;
-            return vec![Effect::Claim { capacity }];
+            return vec![Effect::Claim];
         }
         // Whoever kills does not wait for a forge: what is in the journal is delivered after the next start.
         let may_go = self.delivering.is_empty() || self.level >= StopLevel::Killing;
@@ -183,15 +164,16 @@ mod tests {
         let taken = tasks.iter().map(|task| Taken {
             claim: Claim::of(TaskId(*task)),
             journal: None,
+            slot: None,
         });
         Claimed::Jobs(taken.collect())
     }
 
     /// A runner with nothing to recover, which has asked for its first jobs.
-    fn started(capacity: usize) -> State {
-        let mut state = State::new(capacity);
+    fn started() -> State {
+        let mut state = State::default();
         assert_eq!(show(&state.on_run()), ["Recover"]);
-        assert_eq!(show(&state.on_recovered([])), [format!("claim {capacity}")]);
+        assert_eq!(show(&state.on_recovered([])), ["Claim"]);
         state
     }
 
@@ -199,7 +181,6 @@ mod tests {
         effects
             .iter()
             .map(|effect| match effect {
-                Effect::Claim { capacity } => format!("claim {capacity}"),
                 Effect::StartJob(taken) => format!("start {}", taken.claim.task),
                 Effect::Finish(drained) => format!("finish {:?}", drained.level),
                 other => format!("{other:?}"),
@@ -208,26 +189,27 @@ mod tests {
     }
 
     #[test]
-    fn free_slots_are_claimed_for_and_never_more() {
-        let mut state = started(2);
-        assert_eq!(show(&state.on_claimed(claims(&[1]))), ["start 1", "claim 1"]);
-        assert_eq!(show(&state.on_claimed(claims(&[2]))), ["start 2"]);
-        assert_eq!(show(&state.on_job_ended(TaskId(1), false)), ["claim 1"]);
-        assert_eq!(show(&state.on_job_ended(TaskId(2), false)), [""; 0]);
-        assert_eq!(show(&state.on_claimed(Claimed::Ended)), ["finish Running"]);
+    fn jobs_are_claimed_until_there_are_no_more() {
+        let mut state = started();
+        assert_eq!(show(&state.on_claimed(claims(&[1]))), ["start 1", "Claim"]);
+        assert_eq!(show(&state.on_claimed(claims(&[2]))), ["start 2", "Claim"]);
+        assert_eq!(show(&state.on_job_ended(TaskId(1), false)), [""; 0]);
+        assert_eq!(show(&state.on_claimed(Claimed::Ended)), [""; 0]);
+        assert_eq!(show(&state.on_job_ended(TaskId(2), false)), ["finish Running"]);
     }
 
     #[test]
     fn a_task_that_is_delivered_twice_runs_once() {
-        let mut state = started(3);
-        assert_eq!(show(&state.on_claimed(claims(&[1, 1]))), ["start 1", "claim 2"]);
+        let mut state = started();
+        assert_eq!(show(&state.on_claimed(claims(&[1, 1]))), ["start 1", "Claim"]);
     }
 
     #[test]
     fn a_drain_waits_for_the_running_jobs() {
-        let mut state = started(1);
-        assert_eq!(show(&state.on_claimed(claims(&[1]))), ["start 1"]);
+        let mut state = started();
+        assert_eq!(show(&state.on_claimed(claims(&[1]))), ["start 1", "Claim"]);
         assert_eq!(show(&state.on_stop(StopLevel::Draining)), ["StopClaiming"]);
+        assert_eq!(show(&state.on_claimed(Claimed::Ended)), [""; 0]);
         assert_eq!(show(&state.on_stop(StopLevel::Draining)), [""; 0]);
         assert_eq!(show(&state.on_stop(StopLevel::Cancelling)), ["CancelJobs"]);
         assert_eq!(show(&state.on_stop(StopLevel::Killing)), ["KillJobs"]);
@@ -236,7 +218,7 @@ mod tests {
 
     #[test]
     fn a_claim_that_arrives_during_a_stop_is_run_and_cancelled() {
-        let mut state = started(1);
+        let mut state = started();
         assert_eq!(
             show(&state.on_stop(StopLevel::Cancelling)),
             ["StopClaiming", "CancelJobs"]
@@ -244,22 +226,23 @@ mod tests {
         assert_eq!(show(&state.on_claimed(claims(&[7]))), ["start 7", "CancelJobs"]);
         assert_eq!(show(&state.on_job_ended(TaskId(7), false)), ["finish Cancelling"]);
     }
+
     #[test]
-    fn a_job_that_waits_for_its_forge_needs_no_slot_and_a_drain_waits_for_it() {
-        let mut state = started(1);
-        assert_eq!(show(&state.on_claimed(claims(&[1]))), ["start 1"]);
-        assert_eq!(show(&state.on_job_ended(TaskId(1), true)), ["claim 1"]);
+    fn a_job_that_waits_for_its_forge_has_ended_and_a_drain_waits_for_it() {
+        let mut state = started();
+        assert_eq!(show(&state.on_claimed(claims(&[1]))), ["start 1", "Claim"]);
+        assert_eq!(show(&state.on_job_ended(TaskId(1), true)), [""; 0]);
         // It is handed out again by a forge that did not hear of its end.
-        assert_eq!(show(&state.on_claimed(claims(&[1]))), ["claim 1"]);
+        assert_eq!(show(&state.on_claimed(claims(&[1]))), ["Claim"]);
         assert_eq!(show(&state.on_claimed(Claimed::Ended)), [""; 0]);
         assert_eq!(show(&state.on_delivered(TaskId(1))), ["finish Running"]);
     }
 
     #[test]
     fn a_kill_does_not_wait_for_a_forge() {
-        let mut state = State::new(1);
+        let mut state = State::default();
         assert_eq!(show(&state.on_run()), ["Recover"]);
-        assert_eq!(show(&state.on_recovered([TaskId(4)])), ["claim 1"]);
+        assert_eq!(show(&state.on_recovered([TaskId(4)])), ["Claim"]);
         assert_eq!(show(&state.on_claimed(Claimed::Ended)), [""; 0]);
         assert_eq!(show(&state.on_stop(StopLevel::Draining)), ["StopClaiming"]);
         let effects = state.on_stop(StopLevel::Killing);

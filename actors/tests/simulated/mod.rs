@@ -70,7 +70,7 @@ impl Bench {
             journal: Some(opened.connection("forge")),
         };
         Life {
-            supervisor: Supervisor::start_new(context, 1),
+            supervisor: Supervisor::start_new(context, gantry_actors::claimer::Polling::with_capacity(1)),
             line,
             journal: path,
         }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use gantry_engine::expr::{Object, Value};
+use gantry_engine::expr::Object;
 use gantry_engine::model::{ClaimedWorkflow, Diagnostic, JobBody, NodeKind, StepAction, Workflow};
 use gantry_engine::plan::claimed::{ClaimedJob, plan};
 use gantry_engine::plan::graph::JobResult;
@@ -15,16 +15,11 @@ use super::context::{Sent, value_of};
 use super::environment::variables;
 use super::{Error, Extra, Intake, Intaken};
 
-/// The address of GitHub, for which an operator may have a mirror.
-const GITHUB: &str = "https://github.com";
-
 /// What is known of the forge before any job.
 #[derive(Debug, Clone)]
 pub struct ServerFacts {
     /// The address of the instance without a slash at its end.
     pub instance: String,
-    /// Where actions come from in the place of GitHub (`runner.github_mirror`).
-    pub github_mirror: Option<String>,
     /// The runner's version.
     pub version: String,
 }
@@ -40,17 +35,14 @@ impl Served {
     pub fn new(facts: ServerFacts) -> Self {
         Self { facts }
     }
+}
 
-    fn actions_url(&self, sent: &Sent<'_>) -> Result<String, Error> {
-        let url = sent
-            .own_text("default_actions_url")
-            .ok_or(Error::Missing("the address of its actions"))?;
-        let url = url.trim_end_matches('/');
-        Ok(match &self.facts.github_mirror {
-            Some(mirror) if url == GITHUB => mirror.clone(),
-            _ => url.to_owned(),
-        })
-    }
+/// Where `uses: owner/repo@ref` is fetched from; a mirror of GitHub is the affair of who fetches.
+fn actions_url(sent: &Sent<'_>) -> Result<String, Error> {
+    let url = sent
+        .own_text("default_actions_url")
+        .ok_or(Error::Missing("the address of its actions"))?;
+    Ok(url.trim_end_matches('/').to_owned())
 }
 
 impl Intake for Served {
@@ -60,7 +52,7 @@ impl Intake for Served {
             return Err(Error::Missing("a context"));
         }
         let sent = Sent(&given.context);
-        let actions_url = self.actions_url(&sent)?;
+        let actions_url = actions_url(&sent)?;
         let text = std::str::from_utf8(&claim.payload).map_err(|_| Error::NoText)?;
         let file = sent.text("workflow").unwrap_or_else(|| "workflow".to_owned());
         let workflow =
@@ -178,16 +170,11 @@ fn step_names(claimed: &ClaimedWorkflow) -> Vec<String> {
     steps.steps.iter().map(|step| name(step)).collect()
 }
 
-/// Says of a context whether it has a value, for tests.
-#[cfg(test)]
-fn text_of(object: &Object, name: &str) -> Option<String> {
-    object.get(name).map(|value: &Value| value.to_text().into_owned())
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
 
+    use gantry_engine::expr::Value;
     use gantry_engine::plan::JobPlan;
     use gantry_engine::plan::claimed::Decision;
     use gantry_protocols::forge::{Need, TaskId};
@@ -195,6 +182,10 @@ mod tests {
     use super::*;
 
     const PLAIN: &str = "on: push\njobs:\n  b:\n    runs-on: x\n    steps:\n      - run: 'true'\n";
+
+    fn text_of(object: &Object, name: &str) -> Option<String> {
+        object.get(name).map(|value| value.to_text().into_owned())
+    }
 
     fn claim(payload: &str, context: Json, change: impl FnOnce(&mut Given)) -> Claim {
         let Json::Object(mut context) = context else { panic!() };
@@ -213,16 +204,15 @@ mod tests {
         }
     }
 
-    fn intake(mirror: Option<&str>) -> Served {
+    fn intake() -> Served {
         Served::new(ServerFacts {
             instance: "https://forge.example".into(),
-            github_mirror: mirror.map(Into::into),
             version: "9.9".into(),
         })
     }
 
     fn planned(claim: &Claim) -> (JobPlan, Extra) {
-        let intaken = intake(None).plan(claim).unwrap();
+        let intaken = intake().plan(claim).unwrap();
         match intaken.decision {
             Decision::Run(plan) => (*plan, intaken.extra),
             Decision::End { reason, .. } => panic!("{reason}"),
@@ -292,28 +282,15 @@ mod tests {
             };
             given.needs.insert("a".into(), need);
         });
-        let intaken = intake(None).plan(&claim).unwrap();
+        let intaken = intake().plan(&claim).unwrap();
         let Decision::End { conclusion, .. } = intaken.decision else { panic!() };
         assert_eq!(conclusion, Conclusion::Skipped);
         assert_eq!(intaken.steps, ["Run a script"]);
     }
 
     #[test]
-    fn a_mirror_takes_the_place_of_github_only() {
-        for (sent, mirror, wanted) in [
-            ("https://github.com", None, "https://github.com"),
-            ("https://github.com", Some("https://mirror.example"), "https://mirror.example"),
-            ("https://forge.example/", Some("https://mirror.example"), "https://forge.example"),
-        ] {
-            let claim = claim(PLAIN, serde_json::json!({"gitea_default_actions_url": sent}), |_| {});
-            let extra = intake(mirror).plan(&claim).unwrap().extra;
-            assert_eq!(extra.actions_url.as_deref(), Some(wanted));
-        }
-    }
-
-    #[test]
     fn what_is_no_job_is_refused_with_a_reason() {
-        let refused = |claim: &Claim| intake(None).plan(claim).err().unwrap().to_string();
+        let refused = |claim: &Claim| intake().plan(claim).err().unwrap().to_string();
         let several = format!("{PLAIN}  c:\n    runs-on: x\n    steps: []\n");
         let context = serde_json::json!({"workflow": "ci.yml"});
         for (payload, wanted) in [

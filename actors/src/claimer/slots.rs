@@ -1,0 +1,122 @@
+//! The places for jobs that one process has, whichever forges they come from.
+
+use std::sync::Arc;
+
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+/// The places for jobs; clones are the same places.
+#[derive(Debug, Clone)]
+pub struct Slots {
+    free: Arc<Semaphore>,
+    /// The process takes one job and no other.
+    once: bool,
+}
+
+/// One place, until it is dropped.
+#[derive(Debug)]
+pub struct Slot {
+    _permit: OwnedSemaphorePermit,
+}
+
+/// Places that are kept free while a forge is asked for jobs.
+#[derive(Debug)]
+pub struct Reservation {
+    slots: Vec<Slot>,
+    free: Arc<Semaphore>,
+    once: bool,
+}
+
+impl Slots {
+    /// So many places, at least one.
+    pub fn new(capacity: usize) -> Self {
+        Self {
+            free: Arc::new(Semaphore::new(capacity.max(1))),
+            once: false,
+        }
+    }
+
+    /// One place that is taken once.
+    pub fn once() -> Self {
+        Self {
+            once: true,
+            ..Self::new(1)
+        }
+    }
+
+    /// Waits for a free place and takes all that are free; nothing if no job is wanted any more.
+    ///
+    /// Who waits longest comes first, so that no forge keeps another one waiting.
+    ///
+    /// # Cancel safety
+    /// Cancel safe.
+    pub async fn reserve(&self) -> Option<Reservation> {
+        let first = self.free.clone().acquire_owned().await.ok()?;
+        let mut permits = vec![first];
+        while let Ok(more) = self.free.clone().try_acquire_owned() {
+            permits.push(more);
+        }
+        Some(Reservation {
+            slots: permits.into_iter().map(|permit| Slot { _permit: permit }).collect(),
+            free: self.free.clone(),
+            once: self.once,
+        })
+    }
+}
+
+impl Reservation {
+    /// How many jobs may be claimed.
+    pub fn len(&self) -> usize {
+        self.slots.len()
+    }
+
+    /// The places for so many jobs that were claimed. A forge that hands out more than it was asked for has its way:
+    /// what was claimed is run. The other places are free again.
+    pub fn into_slots(mut self, jobs: usize) -> Vec<Option<Slot>> {
+        if self.once && jobs > 0 {
+            self.free.close();
+        }
+        let mut slots: Vec<Option<Slot>> = self.slots.drain(..).take(jobs).map(Some).collect();
+        slots.resize_with(jobs, || None);
+        slots
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use futures::FutureExt;
+
+    use super::*;
+
+    #[tokio::test]
+    async fn places_are_shared_and_come_back() {
+        let slots = Slots::new(2);
+        let reserved = slots.reserve().await.unwrap();
+        assert_eq!(reserved.len(), 2);
+        assert!(slots.clone().reserve().now_or_never().is_none());
+        let taken = reserved.into_slots(1);
+        let other = slots.clone().reserve().await.unwrap();
+        assert_eq!(other.len(), 1);
+        drop(taken);
+        drop(other);
+        assert_eq!(slots.reserve().await.unwrap().len(), 2);
+    }
+
+    #[tokio::test]
+    async fn one_job_is_one_job_whoever_hands_it_out() {
+        let slots = Slots::once();
+        let reserved = slots.reserve().await.unwrap();
+        assert!(reserved.into_slots(0).is_empty());
+        let reserved = slots.reserve().await.unwrap();
+        let mut waiting = Box::pin(slots.reserve());
+        assert!(waiting.as_mut().now_or_never().is_none());
+        assert_eq!(reserved.into_slots(1).len(), 1);
+        assert!(waiting.await.is_none());
+        assert!(slots.reserve().await.is_none());
+    }
+
+    #[tokio::test]
+    async fn what_was_handed_out_beyond_the_places_is_run() {
+        let reserved = Slots::new(1).reserve().await.unwrap();
+        assert_eq!(reserved.into_slots(2).iter().flatten().count(), 1);
+    }
+}

@@ -56,7 +56,10 @@ impl Slots {
             permits.push(more);
         }
         Some(Reservation {
-            slots: permits.into_iter().map(|permit| Slot { _permit: permit }).collect(),
+            slots: permits
+                .into_iter()
+                .map(|permit| Slot { _permit: permit })
+                .collect(),
             free: self.free.clone(),
             once: self.once,
         })

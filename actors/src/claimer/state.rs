@@ -191,7 +191,10 @@ mod tests {
                 panic!("no pause")
             };
             let pause = pause.as_secs_f64();
-            assert!((wanted * 0.8..=wanted * 1.2).contains(&pause), "{pause} is not about {wanted}");
+            assert!(
+                (wanted * 0.8..=wanted * 1.2).contains(&pause),
+                "{pause} is not about {wanted}"
+            );
             assert!(matches!(state.on_pause_over(), Some(Effect::Reserve)));
             assert!(matches!(state.on_reserved(true), Some(Effect::Ask)));
         }
@@ -229,7 +232,10 @@ mod tests {
     fn without_a_place_ever_again_no_job_is_wanted() {
         let mut state = State::default();
         assert!(matches!(state.on_claim_jobs(), Effect::Reserve));
-        assert!(matches!(state.on_reserved(false), Some(Effect::Reply(Claimed::Ended))));
+        assert!(matches!(
+            state.on_reserved(false),
+            Some(Effect::Reply(Claimed::Ended))
+        ));
     }
 
     #[test]

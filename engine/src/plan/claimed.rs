@@ -109,7 +109,10 @@ fn never_ran() -> JobResult {
 }
 
 fn several(file: &Arc<str>) -> Diagnostic {
-    diagnostic(file, "multiple jobs found: the matrix has more than one configuration")
+    diagnostic(
+        file,
+        "multiple jobs found: the matrix has more than one configuration",
+    )
 }
 
 fn nothing(file: &Arc<str>) -> Diagnostic {
@@ -134,7 +137,9 @@ mod tests {
         let needs: IndexMap<String, JobResult> = needs
             .iter()
             .map(|(id, conclusion, outputs)| {
-                let outputs = outputs.iter().map(|(key, value)| ((*key).into(), (*value).into()));
+                let outputs = outputs
+                    .iter()
+                    .map(|(key, value)| ((*key).into(), (*value).into()));
                 let result = JobResult {
                     conclusion: *conclusion,
                     outputs: outputs.collect(),
@@ -180,7 +185,10 @@ mod tests {
 
     #[test]
     fn a_job_sees_how_those_ended_that_it_waited_for() {
-        let text = PLAIN.replace("runs-on: x", "runs-on: x\n    needs: [other, a]\n    name: ${{ needs.a.outputs.v }}-${{ gitea.actor }}");
+        let text = PLAIN.replace(
+            "runs-on: x",
+            "runs-on: x\n    needs: [other, a]\n    name: ${{ needs.a.outputs.v }}-${{ gitea.actor }}",
+        );
         let plan = runs(&text, &[("a", Conclusion::Success, &[("v", "${{ 1 }}")])]);
         assert_eq!(plan.name, "${{ 1 }}-mona");
         let needs = Value::object(Object::clone(&plan.contexts.needs)).to_json();
@@ -196,13 +204,24 @@ mod tests {
             ("success()", Conclusion::Failure, false),
             ("failure()", Conclusion::Failure, true),
             ("always()", Conclusion::Cancelled, true),
-            ("needs.a.result == 'skipped' && always()", Conclusion::Skipped, true),
+            (
+                "needs.a.result == 'skipped' && always()",
+                Conclusion::Skipped,
+                true,
+            ),
         ] {
             let text = PLAIN.replace("runs-on: x", &format!("runs-on: x\n    if: {condition}"));
             let decision = decide(&text, &[("a", needed, &[])]).unwrap();
-            assert_eq!(matches!(decision, Decision::Run(_)), runs, "{condition} {needed:?}");
+            assert_eq!(
+                matches!(decision, Decision::Run(_)),
+                runs,
+                "{condition} {needed:?}"
+            );
         }
-        assert_eq!(ends(PLAIN, &[("a", Conclusion::Failure, &[])]).0, Conclusion::Skipped);
+        assert_eq!(
+            ends(PLAIN, &[("a", Conclusion::Failure, &[])]).0,
+            Conclusion::Skipped
+        );
     }
 
     #[test]
@@ -248,7 +267,10 @@ mod tests {
 
     #[test]
     fn a_value_that_cannot_be_had_ends_the_job() {
-        let text = PLAIN.replace("runs-on: x", "runs-on: x\n    timeout-minutes: ${{ fromJSON('x') }}");
+        let text = PLAIN.replace(
+            "runs-on: x",
+            "runs-on: x\n    timeout-minutes: ${{ fromJSON('x') }}",
+        );
         let (conclusion, reason) = ends(&text, &[]);
         assert_eq!(conclusion, Conclusion::Failure);
         assert!(reason.contains("timeout-minutes"), "{reason}");

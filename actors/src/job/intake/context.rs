@@ -60,7 +60,9 @@ impl<'a> Sent<'a> {
             github.insert(key.as_str(), value);
         }
         let server = self.server_url().unwrap_or_else(|| fallback_server.to_owned());
-        let api = self.text("api_url").map(|url| url.trim_end_matches('/').to_owned());
+        let api = self
+            .text("api_url")
+            .map(|url| url.trim_end_matches('/').to_owned());
         github.insert("api_url", api.unwrap_or_else(|| format!("{server}/api/v1")));
         github.insert("server_url", server);
         if self.text("graphql_url").is_none() {
@@ -166,7 +168,10 @@ mod tests {
     fn a_called_workflow_sees_the_event_of_the_run() {
         for (original, wanted) in [
             (Json::Null, serde_json::json!({"a": 1})),
-            (serde_json::json!({"i": "x"}), serde_json::json!({"a": 1, "inputs": {"i": "x"}})),
+            (
+                serde_json::json!({"i": "x"}),
+                serde_json::json!({"a": 1, "inputs": {"i": "x"}}),
+            ),
         ] {
             let context = serde_json::json!({
                 "event_name": "workflow_call", "event": {"a": 1, "inputs": {"v": 2}},
@@ -176,7 +181,10 @@ mod tests {
             });
             let Json::Object(map) = &context else { panic!() };
             let inputs = Sent(map).call_inputs().unwrap();
-            assert_eq!(Value::object(inputs).to_json().replace([' ', '\n'], ""), r#"{"v":2,"b":true}"#);
+            assert_eq!(
+                Value::object(inputs).to_json().replace([' ', '\n'], ""),
+                r#"{"v":2,"b":true}"#
+            );
             let github = github(context);
             assert_eq!(github["event_name"], "push");
             assert_eq!(github["event"], wanted);

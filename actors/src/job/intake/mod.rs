@@ -7,8 +7,8 @@ mod served;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use gantry_engine::plan::claimed::Decision;
 use gantry_engine::plan::JobPlan;
+use gantry_engine::plan::claimed::Decision;
 use gantry_engine::run::Settings;
 use gantry_protocols::forge::{Claim, TaskId};
 

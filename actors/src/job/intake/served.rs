@@ -63,7 +63,12 @@ impl Intake for Served {
             .map(|note| format!("##[warning]{note}"))
             .collect();
         let steps = step_names(&workflow);
-        let own = variables(&sent, &self.facts.instance, &given.capabilities, &self.facts.version);
+        let own = variables(
+            &sent,
+            &self.facts.instance,
+            &given.capabilities,
+            &self.facts.version,
+        );
         let decision = plan(ClaimedJob {
             github: Arc::new(sent.github(&self.facts.instance)),
             vars: Arc::new(texts(&given.vars)),
@@ -121,7 +126,11 @@ fn needs(given: &Given) -> IndexMap<String, JobResult> {
         },
         outputs: need.outputs.clone().into_iter().collect(),
     };
-    given.needs.iter().map(|(id, need)| (id.clone(), result(need))).collect()
+    given
+        .needs
+        .iter()
+        .map(|(id, need)| (id.clone(), result(need)))
+        .collect()
 }
 
 /// The inputs: those of a call are typed by the forge, those of a dispatch by their declarations.
@@ -188,7 +197,9 @@ mod tests {
     }
 
     fn claim(payload: &str, context: Json, change: impl FnOnce(&mut Given)) -> Claim {
-        let Json::Object(mut context) = context else { panic!() };
+        let Json::Object(mut context) = context else {
+            panic!()
+        };
         context
             .entry("gitea_default_actions_url")
             .or_insert("https://github.com".into());
@@ -233,8 +244,15 @@ mod tests {
         let (plan, extra) = planned(&claim);
         assert_eq!(text_of(&plan.contexts.vars, "COLOR").as_deref(), Some("red"));
         assert_eq!(text_of(&plan.contexts.secrets, "DEPLOY").as_deref(), Some("hush"));
-        assert_eq!(text_of(&plan.contexts.secrets, "GITHUB_TOKEN").as_deref(), Some("tok"));
-        let env: Vec<(&str, &str)> = extra.env.iter().map(|(name, value)| (&**name, &**value)).collect();
+        assert_eq!(
+            text_of(&plan.contexts.secrets, "GITHUB_TOKEN").as_deref(),
+            Some("tok")
+        );
+        let env: Vec<(&str, &str)> = extra
+            .env
+            .iter()
+            .map(|(name, value)| (&**name, &**value))
+            .collect();
         assert_eq!(
             env,
             [
@@ -242,7 +260,10 @@ mod tests {
                 ("GITEA_ACTIONS_RUNNER_VERSION", "9.9"),
                 ("GITEA_ACTIONS_CAPABILITIES", "job-summary"),
                 ("GITEA_RUN_ID", "5"),
-                ("ACTIONS_RUNTIME_URL", "https://forge.example/api/actions_pipeline/"),
+                (
+                    "ACTIONS_RUNTIME_URL",
+                    "https://forge.example/api/actions_pipeline/"
+                ),
                 ("ACTIONS_RESULTS_URL", "https://forge.example"),
                 ("ACTIONS_RUNTIME_TOKEN", "run"),
                 ("ACTIONS_ID_TOKEN_REQUEST_URL", "https://id"),
@@ -256,7 +277,11 @@ mod tests {
     #[test]
     fn an_old_forge_has_one_token_for_everything() {
         let (_, extra) = planned(&claim(PLAIN, serde_json::json!({"token": "tok"}), |_| {}));
-        assert!(extra.env.contains(&("ACTIONS_RUNTIME_TOKEN".into(), "tok".into())));
+        assert!(
+            extra
+                .env
+                .contains(&("ACTIONS_RUNTIME_TOKEN".into(), "tok".into()))
+        );
     }
 
     #[test]
@@ -283,7 +308,9 @@ mod tests {
             given.needs.insert("a".into(), need);
         });
         let intaken = intake().plan(&claim).unwrap();
-        let Decision::End { conclusion, .. } = intaken.decision else { panic!() };
+        let Decision::End { conclusion, .. } = intaken.decision else {
+            panic!()
+        };
         assert_eq!(conclusion, Conclusion::Skipped);
         assert_eq!(intaken.steps, ["Run a script"]);
     }
@@ -301,12 +328,20 @@ mod tests {
         }
         let mut bytes = claim(PLAIN, context.clone(), |_| {});
         bytes.payload = Arc::from([0xff, 0xfe, 0x80].as_slice());
-        assert_eq!(refused(&bytes), "the workflow that the forge handed out is not UTF-8 text");
+        assert_eq!(
+            refused(&bytes),
+            "the workflow that the forge handed out is not UTF-8 text"
+        );
         let bare = claim(PLAIN, context.clone(), |given| given.context.clear());
         assert_eq!(refused(&bare), "the forge handed out a job without a context");
         let nowhere = claim(PLAIN, context, |given| {
-            given.context.insert("gitea_default_actions_url".into(), "".into());
+            given
+                .context
+                .insert("gitea_default_actions_url".into(), "".into());
         });
-        assert_eq!(refused(&nowhere), "the forge handed out a job without the address of its actions");
+        assert_eq!(
+            refused(&nowhere),
+            "the forge handed out a job without the address of its actions"
+        );
     }
 }

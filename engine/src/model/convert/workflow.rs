@@ -74,11 +74,7 @@ impl ClaimedWorkflow {
                 String::new()
             }
         };
-        errors.into_result(Self {
-            workflow,
-            job,
-            notes,
-        })
+        errors.into_result(Self { workflow, job, notes })
     }
 }
 

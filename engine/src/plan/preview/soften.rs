@@ -8,9 +8,7 @@ use super::super::JobPlan;
 use super::super::graph::WorkflowSource;
 use super::Unknown;
 use crate::expr::{Expression, Function, Names};
-use crate::model::{
-    CallJob, Condition, Field, Job, JobBody, Node, StepsJob, Workflow, WorkflowRef,
-};
+use crate::model::{CallJob, Condition, Field, Job, JobBody, Node, StepsJob, Workflow, WorkflowRef};
 
 /// A source of workflows that softens them and remembers the jobs as they were.
 pub(super) struct Softened<'a> {

@@ -137,7 +137,7 @@ impl Claimer {
             if let Some(reason) = upkeep.unready().await {
                 return Asked::Unready(reason);
             }
-            let claims = match forge.claim(reserved.len()).await {
+            let claims = match forge.claim(reserved.count()).await {
                 Ok(claims) => claims,
                 Err(error) => return Asked::Answered(Err(error)),
             };

@@ -67,8 +67,8 @@ impl Slots {
 }
 
 impl Reservation {
-    /// How many jobs may be claimed.
-    pub fn len(&self) -> usize {
+    /// How many jobs may be claimed; at least one.
+    pub fn count(&self) -> usize {
         self.slots.len()
     }
 
@@ -94,14 +94,14 @@ mod tests {
     async fn places_are_shared_and_come_back() {
         let slots = Slots::new(2);
         let reserved = slots.reserve().await.unwrap();
-        assert_eq!(reserved.len(), 2);
+        assert_eq!(reserved.count(), 2);
         assert!(slots.clone().reserve().now_or_never().is_none());
         let taken = reserved.into_slots(1);
         let other = slots.clone().reserve().await.unwrap();
-        assert_eq!(other.len(), 1);
+        assert_eq!(other.count(), 1);
         drop(taken);
         drop(other);
-        assert_eq!(slots.reserve().await.unwrap().len(), 2);
+        assert_eq!(slots.reserve().await.unwrap().count(), 2);
     }
 
     #[tokio::test]

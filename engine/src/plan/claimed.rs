@@ -133,7 +133,10 @@ mod tests {
     use super::*;
     use crate::expr::Value;
 
-    fn decide(text: &str, needs: &[(&str, Conclusion, &[(&str, &str)])]) -> Result<Decision, String> {
+    /// The id of a job, how it ended, and its outputs.
+    type Need<'a> = (&'a str, Conclusion, &'a [(&'a str, &'a str)]);
+
+    fn decide(text: &str, needs: &[Need<'_>]) -> Result<Decision, String> {
         let needs: IndexMap<String, JobResult> = needs
             .iter()
             .map(|(id, conclusion, outputs)| {
@@ -165,14 +168,14 @@ mod tests {
         .map_err(text)
     }
 
-    fn runs(text: &str, needs: &[(&str, Conclusion, &[(&str, &str)])]) -> Box<JobPlan> {
+    fn runs(text: &str, needs: &[Need<'_>]) -> Box<JobPlan> {
         match decide(text, needs) {
             Ok(Decision::Run(plan)) => plan,
             other => panic!("{other:?}"),
         }
     }
 
-    fn ends(text: &str, needs: &[(&str, Conclusion, &[(&str, &str)])]) -> (Conclusion, String) {
+    fn ends(text: &str, needs: &[Need<'_>]) -> (Conclusion, String) {
         match decide(text, needs) {
             Ok(Decision::End {
                 conclusion, reason, ..

@@ -15,34 +15,34 @@ pub(super) struct Variables {
 pub(super) fn variables(sent: &Sent<'_>, instance: &str, capabilities: &str, version: &str) -> Variables {
     let mut env = Vec::new();
     let mut masks = Vec::new();
-    let mut set = |name: &str, value: String| env.push((name.to_owned(), value));
+    let mut add = |name: &str, value: String| env.push((name.to_owned(), value));
     let runtime_token = sent.own_text("runtime_token").or_else(|| sent.text("token"));
-    set("GITEA_ACTIONS", "true".to_owned());
-    set("GITEA_ACTIONS_RUNNER_VERSION", version.to_owned());
+    add("GITEA_ACTIONS", "true".to_owned());
+    add("GITEA_ACTIONS_RUNNER_VERSION", version.to_owned());
     if !capabilities.is_empty() {
-        set("GITEA_ACTIONS_CAPABILITIES", capabilities.to_owned());
+        add("GITEA_ACTIONS_CAPABILITIES", capabilities.to_owned());
     }
     if let Some(run) = sent.text("run_id") {
-        set("GITEA_RUN_ID", run);
+        add("GITEA_RUN_ID", run);
     }
-    set("ACTIONS_RUNTIME_URL", format!("{instance}/api/actions_pipeline/"));
-    set("ACTIONS_RESULTS_URL", instance.to_owned());
+    add("ACTIONS_RUNTIME_URL", format!("{instance}/api/actions_pipeline/"));
+    add("ACTIONS_RESULTS_URL", instance.to_owned());
     if let Some(token) = runtime_token {
         masks.push(("ACTIONS_RUNTIME_TOKEN".to_owned(), token.clone()));
-        set("ACTIONS_RUNTIME_TOKEN", token);
+        add("ACTIONS_RUNTIME_TOKEN", token);
     }
     if let Some(url) = sent.own_text("actions_id_token_request_url") {
-        set("ACTIONS_ID_TOKEN_REQUEST_URL", url);
+        add("ACTIONS_ID_TOKEN_REQUEST_URL", url);
     }
     if let Some(token) = sent.own_text("actions_id_token_request_token") {
         masks.push(("ACTIONS_ID_TOKEN_REQUEST_TOKEN".to_owned(), token.clone()));
-        set("ACTIONS_ID_TOKEN_REQUEST_TOKEN", token);
+        add("ACTIONS_ID_TOKEN_REQUEST_TOKEN", token);
     }
     if let Some(token) = sent.text("token") {
         masks.push(("github.token".to_owned(), token));
     }
     if sent.0.keys().any(|key| key.starts_with("forgejo_")) {
-        set("FORGEJO_ACTIONS", "true".to_owned());
+        add("FORGEJO_ACTIONS", "true".to_owned());
     }
     Variables { env, masks }
 }

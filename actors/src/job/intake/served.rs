@@ -55,8 +55,8 @@ impl Intake for Served {
         let actions_url = actions_url(&sent)?;
         let text = std::str::from_utf8(&claim.payload).map_err(|_| Error::NoText)?;
         let file = sent.text("workflow").unwrap_or_else(|| "workflow".to_owned());
-        let workflow =
-            ClaimedWorkflow::parse(&file, text, given.needs.keys().map(String::as_str)).map_err(invalid)?;
+        let workflow = ClaimedWorkflow::parse(&file, text, given.needs.keys().map(String::as_str))
+            .map_err(|errors| invalid(&errors))?;
         let notes = workflow
             .notes
             .iter()
@@ -77,7 +77,7 @@ impl Intake for Served {
             needs: needs(given),
             workflow,
         })
-        .map_err(invalid)?;
+        .map_err(|errors| invalid(&errors))?;
         Ok(Intaken {
             decision,
             extra: Extra {
@@ -91,7 +91,7 @@ impl Intake for Served {
     }
 }
 
-fn invalid(diagnostics: Vec<Diagnostic>) -> Error {
+fn invalid(diagnostics: &[Diagnostic]) -> Error {
     Error::Invalid(diagnostics.iter().map(ToString::to_string).collect())
 }
 

@@ -8,6 +8,7 @@ mod hold;
 mod logging;
 mod record;
 mod render;
+mod runner;
 mod signals;
 mod trace;
 

@@ -2,14 +2,18 @@
 
 mod bug_report;
 mod config;
+mod create_runner_file;
 mod exec;
 mod exit;
 mod explain;
 pub mod files;
+mod given;
 #[cfg(test)]
 mod help_tests;
 mod manual;
 mod prompt;
+mod reach;
+mod register;
 mod sources;
 mod validate;
 
@@ -40,6 +44,10 @@ struct Cli {
 /// What the program can do.
 #[derive(Debug, Subcommand)]
 enum Command {
+    /// Make this machine a runner of a Gitea or Forgejo
+    Register(Box<register::Flags>),
+    /// Write the runner file of a runner that was registered on a Forgejo itself, with a shared secret
+    CreateRunnerFile(Box<create_runner_file::Flags>),
     /// Run workflows on this machine, without a server
     Exec(Box<ExecFlags>),
     /// Say why the jobs and steps of the last run ran or not, and with what
@@ -245,6 +253,8 @@ fn run(cli: Cli) -> exit::Result {
         tracing::warn!("{warning}");
     }
     match cli.command {
+        Command::Register(flags) => register::run(&flags, &loaded.values),
+        Command::CreateRunnerFile(flags) => create_runner_file::run(&flags, &loaded.values),
         Command::Exec(flags) => exec::run(&flags, &loaded.values, &screen),
         Command::Explain(flags) => explain::run(&flags),
         Command::Validate(flags) => validate::run(&flags),

@@ -14,7 +14,8 @@ use serde_json::{Map, Value, json};
 use tempfile::NamedTempFile;
 
 /// What a person reads who opens the file.
-const WARNING: &str = "Gantry keeps this file. It holds the runner's token: do not edit it, and show it to nobody.";
+const WARNING: &str =
+    "Gantry keeps this file. It holds the runner's token: do not edit it, and show it to nobody.";
 
 /// Who this runner is to which forge. It cannot be printed.
 #[derive(Clone)]
@@ -406,13 +407,19 @@ mod tests {
     fn a_file_that_is_not_there_or_cannot_be_written_is_named() {
         let directory = tempfile::tempdir().expect("a directory");
         let path = directory.path().join("missing/.runner");
-        let error = RunnerFile::read(&path).map(|_| ()).expect_err("missing").to_string();
+        let error = RunnerFile::read(&path)
+            .map(|_| ())
+            .expect_err("missing")
+            .to_string();
         assert!(
             error.starts_with("registration file not found, please register the runner first"),
             "{error}"
         );
         for path in [path.as_path(), directory.path()] {
-            let error = Draft::begin(path).map(|_| ()).expect_err("unwritable").to_string();
+            let error = Draft::begin(path)
+                .map(|_| ())
+                .expect_err("unwritable")
+                .to_string();
             let expected = format!("cannot write the runner file {}", path.display());
             assert_eq!(error, expected);
         }

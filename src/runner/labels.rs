@@ -3,6 +3,13 @@
 //! A label is `NAME[:SCHEME[:REST]]`. A forge knows the names only, and picks runners by them; what follows the name is
 //! the runner's own affair. A text whose scheme is not known is a name as a whole, such as `pool:e57e1c`.
 
+/// The labels of a runner whose operator names none.
+pub const DEFAULTS: [&str; 3] = [
+    "ubuntu-latest:docker://docker.gitea.com/runner-images:ubuntu-latest",
+    "ubuntu-24.04:docker://docker.gitea.com/runner-images:ubuntu-24.04",
+    "ubuntu-22.04:docker://docker.gitea.com/runner-images:ubuntu-22.04",
+];
+
 /// Where jobs of a label run.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
@@ -87,7 +94,10 @@ impl Labels {
                     remarks.extend(label.remark());
                     labels.push(label);
                 }
-                None => remarks.push(format!("ignored invalid label {:?}: it has no name", text.as_ref())),
+                None => remarks.push(format!(
+                    "ignored invalid label {:?}: it has no name",
+                    text.as_ref()
+                )),
             }
         }
         (Self(labels), remarks)
@@ -125,11 +135,7 @@ impl Labels {
     /// Nothing fits if the forge has matched the job by labels that this runner has no more.
     pub fn pick<T: AsRef<str>>(&self, runs_on: &[T]) -> Option<&Place> {
         runs_on.iter().find_map(|wanted| {
-            let found = self
-                .0
-                .iter()
-                .rev()
-                .find(|label| label.name() == wanted.as_ref());
+            let found = self.0.iter().rev().find(|label| label.name() == wanted.as_ref());
             found.map(Label::place)
         })
     }
@@ -182,7 +188,11 @@ mod tests {
             ("build:host:rest", "build", Place::Host),
             ("u:docker://node:22", "u", docker("node:22")),
             ("u:docker:node:22", "u", docker("node:22")),
-            ("u:docker://r:5000/a/b@sha256:0a", "u", docker("r:5000/a/b@sha256:0a")),
+            (
+                "u:docker://r:5000/a/b@sha256:0a",
+                "u",
+                docker("r:5000/a/b@sha256:0a"),
+            ),
             ("u:docker", "u", docker("")),
             ("u:docker://", "u", docker("")),
             (
@@ -256,10 +266,7 @@ mod tests {
     fn what_no_label_fits_does_not_leave_containers() {
         for (texts, place) in [
             (&["a:host", "b:docker://x"][..], docker("")),
-            (
-                &["a:host", "b:kubernetes://x"],
-                Place::Kubernetes(String::new()),
-            ),
+            (&["a:host", "b:kubernetes://x"], Place::Kubernetes(String::new())),
             (&["b:kubernetes://x", "c:docker://x"], docker("")),
             (&["a", "pool:1"], Place::Host),
             (&[], Place::Host),

@@ -21,7 +21,7 @@ use crate::runner::lock::Lock;
 use crate::signals::Signals;
 
 /// The variables that may hold the secret.
-const SECRETS: [&str; 2] = ["GANTRY_RUNNER_SECRET", "FORGEJO_RUNNER_SECRET"];
+const SECRETS: [&str; 2] = ["GANTRY_SHARED_SECRET", "FORGEJO_RUNNER_SECRET"];
 
 /// The flags of `gantry create-runner-file`.
 #[derive(Args)]
@@ -30,7 +30,7 @@ pub struct Flags {
     #[arg(long, value_name = "URL")]
     instance: Option<String>,
     /// The secret that the forge was given, 40 hexadecimal digits, which every user of this machine can see in the list of
-    /// processes [default: the variable `GANTRY_RUNNER_SECRET` or `FORGEJO_RUNNER_SECRET`]
+    /// processes [default: the variable `GANTRY_SHARED_SECRET` or `FORGEJO_RUNNER_SECRET`]
     #[arg(long)]
     secret: Option<String>,
     /// File with the secret, `-` for stdin; wins over `--secret`

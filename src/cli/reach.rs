@@ -40,12 +40,8 @@ where
     let start = Instant::now();
     let mut said = String::new();
     loop {
-        let left = limit.map_or(Duration::MAX, |limit| limit.saturating_sub(start.elapsed()));
-        let patience = if said.is_empty() {
-            left.max(FIRST_ANSWER)
-        } else {
-            left
-        };
+        let least = if said.is_empty() { FIRST_ANSWER } else { PAUSE };
+        let patience = left(limit, start).max(least);
         let reason = match tokio::time::timeout(patience, ping()).await {
             Ok(Ok(())) => return Ok(()),
             Ok(Err(error)) if is_lasting(&error) => return Err(error).context("the forge cannot be used"),
@@ -53,16 +49,24 @@ where
             Err(_elapsed) if said.is_empty() => "there was no answer".to_owned(),
             Err(_elapsed) => said.clone(),
         };
-        if let Some(limit) = limit.filter(|limit| start.elapsed() + PAUSE > *limit) {
-            let waited = format!("the forge could not be reached within {limit:?}");
+        let left = left(limit, start);
+        if left.is_zero() {
+            let waited = match limit {
+                Some(limit) if !limit.is_zero() => format!("the forge could not be reached within {limit:?}"),
+                _ => "the forge could not be reached".to_owned(),
+            };
             return Err(anyhow!(reason)).context(waited);
         }
         if reason != said {
             tracing::warn!("{reason}; trying again every second");
             said = reason;
         }
-        tokio::time::sleep(PAUSE).await;
+        tokio::time::sleep(PAUSE.min(left)).await;
     }
+}
+
+fn left(limit: Option<Duration>, start: Instant) -> Duration {
+    limit.map_or(Duration::MAX, |limit| limit.saturating_sub(start.elapsed()))
 }
 
 /// Tells whether waiting is of no use.
@@ -117,8 +121,12 @@ mod tests {
             };
             let error = reach(Some(Duration::from_secs(seconds)), ping).await;
             let text = format!("{:#}", error.expect_err("not reached"));
+            let within = match seconds {
+                0 => String::new(),
+                _ => format!(" within {seconds}s"),
+            };
             let expected = format!(
-                "the forge could not be reached within {seconds}s: Ping: the forge is unavailable: reason {attempts}"
+                "the forge could not be reached{within}: Ping: the forge is unavailable: reason {attempts}"
             );
             assert_eq!(text, expected);
         }

@@ -36,7 +36,7 @@ pub struct Flags {
     #[arg(long, value_name = "URL")]
     instance: Option<String>,
     /// The registration token, which every user of this machine can see in the list of processes [default: the variable
-    /// `GANTRY_RUNNER_REGISTRATION_TOKEN`, `GITEA_RUNNER_REGISTRATION_TOKEN` or `FORGEJO_RUNNER_REGISTRATION_TOKEN`]
+    /// `GANTRY_REGISTRATION_TOKEN`, `GITEA_RUNNER_REGISTRATION_TOKEN` or `FORGEJO_RUNNER_REGISTRATION_TOKEN`]
     #[arg(long)]
     token: Option<String>,
     /// File with the registration token, `-` for stdin; wins over `--token`

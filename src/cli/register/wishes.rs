@@ -16,7 +16,7 @@ use crate::runner::labels::{DEFAULTS, Label, Labels, listed};
 
 /// The variables that may hold the registration token.
 const TOKENS: [&str; 3] = [
-    "GANTRY_RUNNER_REGISTRATION_TOKEN",
+    "GANTRY_REGISTRATION_TOKEN",
     "GITEA_RUNNER_REGISTRATION_TOKEN",
     "FORGEJO_RUNNER_REGISTRATION_TOKEN",
 ];

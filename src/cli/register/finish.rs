@@ -12,7 +12,7 @@ use super::wishes::Wishes;
 use crate::cli::exit::{self, Exit};
 use crate::runner::connection::VERSION;
 use crate::runner::file::RunnerFile;
-use crate::runner::labels::Place;
+use crate::runner::labels::{Label, Place};
 use crate::signals::Signals;
 
 /// Registers the runner and keeps what the forge answers.
@@ -91,21 +91,22 @@ fn explain(error: &Error, wishes: &Wishes) -> anyhow::Error {
 }
 
 fn said(runner: &RunnerFile, wishes: &Wishes, path: &Path) -> anyhow::Result<()> {
-    let mut text = format!(
-        "Runner registered successfully.\n{} at {} is kept in {}\n",
-        runner.name,
-        runner.address,
-        path.display()
-    );
-    for label in wishes.labels.iter() {
+    let label = |label: &Label| {
         let place = match label.place() {
             Place::Host => "on this machine itself".to_owned(),
             Place::Docker(image) if image.is_empty() => "in Docker, with the default image".to_owned(),
             Place::Docker(image) => format!("in Docker, with {image}"),
             Place::Kubernetes(image) => format!("in Kubernetes, with {image}"),
         };
-        text.push_str(&format!("  {}: {place}\n", label.name()));
-    }
+        format!("  {}: {place}\n", label.name())
+    };
+    let text = format!(
+        "Runner registered successfully.\n{} at {} is kept in {}\n{}",
+        runner.name,
+        runner.address,
+        path.display(),
+        wishes.labels.iter().map(label).collect::<String>()
+    );
     io::stdout()
         .write_all(text.as_bytes())
         .context("cannot write to stdout")

@@ -3,8 +3,9 @@
 use std::time::SystemTime;
 
 use gantry_protocols::connect::Code;
-use gantry_protocols::gitea::wire;
+use gantry_protocols::gitea::{Credentials, wire};
 
+use super::FakeForge;
 use super::journal::Method;
 use super::record::Runner;
 use super::rules::{Dialect, Feature, Refusal};
@@ -147,6 +148,34 @@ impl State {
             Dialect::Gitea => gitea,
             Dialect::Forgejo => forgejo,
         }
+    }
+}
+
+impl FakeForge {
+    /// Registers a runner on the server itself, with a secret of 40 hexadecimal digits that both sides know.
+    ///
+    /// # Panics
+    /// The secret is none.
+    #[expect(clippy::expect_used, reason = "a fake that cannot do its work fails its test")]
+    pub fn share_secret(&self, name: &str, secret: &str) {
+        let credentials = Credentials::of_shared_secret(secret).expect("40 hexadecimal digits");
+        self.shared.change(|state, now| {
+            let runner = Runner {
+                id: super::number(state.runners.len()) + 1,
+                uuid: credentials.uuid,
+                token: secret.to_owned(),
+                name: name.to_owned(),
+                version: String::new(),
+                labels: Vec::new(),
+                capabilities: None,
+                ephemeral: false,
+                disabled: false,
+                removed: None,
+                last_online: now,
+                last_active: None,
+            };
+            state.runners.push(runner);
+        });
     }
 }
 

@@ -39,7 +39,8 @@ impl Backoff {
     pub fn on_failure(&mut self, retry: Retry) -> Option<Duration> {
         let pause = match retry {
             Retry::Never | Retry::Unregistered => return None,
-            Retry::After(pause) => pause,
+            // A forge that is busy for no time at all is not asked without a pause either.
+            Retry::After(pause) => pause.max(FIRST_PAUSE),
             Retry::Later => self.jittered(
                 FIRST_PAUSE
                     .saturating_mul(1 << self.failures.min(16))
@@ -94,6 +95,10 @@ mod tests {
         let mut backoff = Backoff::new(TaskId(1));
         let wanted = Duration::from_mins(7);
         assert_eq!(backoff.on_failure(Retry::After(wanted)), Some(wanted));
+        assert_eq!(
+            backoff.on_failure(Retry::After(Duration::ZERO)),
+            Some(FIRST_PAUSE)
+        );
         assert_eq!(backoff.on_failure(Retry::Never), None);
         assert_eq!(backoff.on_failure(Retry::Unregistered), None);
     }

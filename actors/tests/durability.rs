@@ -191,6 +191,19 @@ fn a_full_spool_is_said_in_the_log_and_the_job_goes_on() {
     assert_eq!(bench.world.printed(TASK).len() + missing, 301);
 }
 
+#[test]
+fn a_job_whose_actor_dies_is_reported_as_a_bug_and_the_others_go_on() {
+    let bench = Bench::new();
+    bench.world.kept().deadly = true;
+    bench.queue(TASK, &prints(0, 20, 1000));
+    bench.queue(OTHER, &prints(0, 10, 1000));
+    assert_eq!(bench.run("journal").undelivered, 0);
+    assert_eq!(conclusion(&bench, TASK), Conclusion::Failure);
+    assert!(last_row(&bench).contains("runner bug, please report it"));
+    assert_eq!(conclusion(&bench, OTHER), Conclusion::Success);
+    bench.assert_nothing_left("journal");
+}
+
 /// Starts a runner, kills it when something has happened, and lets a second one bring the task to its end.
 fn killed_when(bench: &Bench, what: &str, happened: impl Fn() -> bool) {
     simulate(async {

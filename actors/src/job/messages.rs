@@ -4,9 +4,9 @@ use actix::Message;
 use gantry_protocols::forge::{Conclusion, TaskId};
 use tokio::sync::oneshot;
 
-/// Run the claimed job to its end.
+/// Run the claimed job to its end. No reply is that of a job that has died.
 #[derive(Message)]
-#[rtype(result = "JobEnded")]
+#[rtype(result = "Option<JobEnded>")]
 pub struct RunJob;
 
 /// The reply to [`RunJob`]: nothing of the job runs any more.

@@ -370,7 +370,7 @@ fn runner_bug(panic: &dyn std::fmt::Display) -> String {
 }
 
 impl Handler<RunJob> for Job {
-    type Result = ResponseFuture<JobEnded>;
+    type Result = ResponseFuture<Option<JobEnded>>;
 
     fn handle(&mut self, RunJob: RunJob, context: &mut Self::Context) -> Self::Result {
         let (sender, receiver) = oneshot::channel();
@@ -379,13 +379,12 @@ impl Handler<RunJob> for Job {
         self.apply(effects, context);
         let task = self.task();
         Box::pin(async move {
-            // A job that died without a word has failed.
-            let (conclusion, parked) = receiver.await.unwrap_or((Conclusion::Failure, None));
-            JobEnded {
+            let (conclusion, parked) = receiver.await.ok()?;
+            Some(JobEnded {
                 task,
                 conclusion: wire_conclusion(conclusion),
                 parked,
-            }
+            })
         })
     }
 }

@@ -2,6 +2,11 @@
 
 use std::time::Duration;
 
+use tokio::time::Instant;
+
+/// No forge wants to hear of a job more often when nothing happens.
+const SHORTEST_HEARTBEAT: Duration = Duration::from_millis(200);
+
 /// When rows and step states go out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Batching {
@@ -35,6 +40,12 @@ impl Batching {
         heartbeat: None,
         in_order: true,
     };
+
+    /// When the forge is to be told again of a job that it was told of now.
+    pub(super) fn next_heartbeat(&self, now: Instant) -> Option<Instant> {
+        self.heartbeat
+            .map(|interval| now + interval.max(SHORTEST_HEARTBEAT))
+    }
 
     /// The longest that a row may wait.
     pub(super) fn longest_wait(&self) -> Duration {

@@ -119,7 +119,8 @@ pub struct Lane<T> {
     tail: VecDeque<Arc<T>>,
     /// How many bytes head and tail take.
     memory: usize,
-    reading: bool,
+    /// The number from which on items are being read.
+    reading: Option<u64>,
 }
 
 impl<T: Numbered + Clone> Lane<T> {
@@ -133,7 +134,7 @@ impl<T: Numbered + Clone> Lane<T> {
             disk: waiting,
             tail: VecDeque::new(),
             memory: 0,
-            reading: false,
+            reading: None,
         }
     }
 
@@ -188,26 +189,28 @@ impl<T: Numbered + Clone> Lane<T> {
     /// The number from which on items should be read now, if any should.
     pub fn wanted(&mut self) -> Option<u64> {
         let head = || self.head.iter().map(|item| item.weight()).sum::<usize>();
-        let wanted = !self.reading && !self.disk.is_empty() && head() < WINDOW / 2;
-        self.reading |= wanted;
-        wanted.then_some(self.disk.start)
+        if self.reading.is_some() || self.disk.is_empty() || head() >= WINDOW / 2 {
+            return None;
+        }
+        self.reading = Some(self.disk.start);
+        self.reading
     }
 
     /// Items were read; returns whether some are lost, for which others stand in.
     pub fn on_read(&mut self, items: Option<Vec<T>>, time: SystemTime) -> bool {
-        self.reading = false;
-        let before = self.disk.start;
-        for mut item in items.unwrap_or_default() {
+        let items = items.unwrap_or_default();
+        // The forge may have acknowledged all of them meanwhile; then the next ones are read.
+        let is_answer = |from: u64| items.first().is_some_and(|first| first.first() <= from && from < first.next());
+        let lost = !self.disk.is_empty() && !self.reading.take().is_some_and(is_answer);
+        for mut item in items {
             if self.disk.is_empty() || item.first() > self.disk.start {
                 break;
             }
-            if item.next() <= self.disk.start {
-                continue;
+            if item.next() > self.disk.start {
+                item.drop_before(self.disk.start);
+                self.take_from_disk(item);
             }
-            item.drop_before(self.disk.start);
-            self.take_from_disk(item);
         }
-        let lost = !self.disk.is_empty() && self.disk.start == before;
         if lost {
             let stand_in = T::stand_in(self.task, self.disk.clone(), time);
             self.take_from_disk(stand_in);
@@ -256,5 +259,78 @@ fn drop_acked<T: Numbered + Clone>(items: &mut VecDeque<Arc<T>>, acked: u64, mem
             return;
         }
         items.pop_front();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TASK: TaskId = TaskId(1);
+
+    fn batch(first: u64, rows: &[&str]) -> LogBatch {
+        let mut batch = LogBatch {
+            task: TASK,
+            first: RowIndex(first),
+            time: SystemTime::UNIX_EPOCH,
+            step: None,
+            text: String::new(),
+            ends: Vec::new(),
+        };
+        for row in rows {
+            batch.text.push_str(row);
+            batch.ends.push(u32::try_from(batch.text.len()).unwrap());
+        }
+        batch
+    }
+
+    fn ready(lane: &Lane<LogBatch>) -> Vec<String> {
+        let rows = lane.ready().flat_map(|batch| batch.rows());
+        rows.map(str::to_owned).collect()
+    }
+
+    #[test]
+    fn rows_are_read_back_from_where_the_forge_is() {
+        let mut lane = Lane::new(TASK, 1..4);
+        assert_eq!(lane.wanted(), Some(1));
+        assert_eq!(lane.wanted(), None, "one read at a time");
+        let read = vec![batch(0, &["a", "b"]), batch(2, &["c", "d"])];
+        assert!(!lane.on_read(Some(read), SystemTime::UNIX_EPOCH));
+        assert_eq!(ready(&lane), ["b", "c", "d"]);
+        assert_eq!(lane.wanted(), None);
+        lane.ack(3);
+        assert_eq!(ready(&lane), ["d"]);
+    }
+
+    #[test]
+    fn a_read_that_the_forge_has_overtaken_is_no_loss() {
+        let mut lane = Lane::new(TASK, 0..4);
+        assert_eq!(lane.wanted(), Some(0));
+        // The forge had more than this runner knew.
+        lane.ack(3);
+        assert!(!lane.on_read(Some(vec![batch(0, &["a", "b"])]), SystemTime::UNIX_EPOCH));
+        assert_eq!(lane.wanted(), Some(3));
+    }
+
+    #[test]
+    fn rows_that_cannot_be_read_keep_their_numbers() {
+        let mut lane = Lane::new(TASK, 0..3);
+        assert_eq!(lane.wanted(), Some(0));
+        assert!(lane.on_read(None, SystemTime::UNIX_EPOCH));
+        let rows = ready(&lane);
+        assert_eq!(rows.len(), 3);
+        assert!(rows[0].starts_with("##[error]this row is lost"), "{rows:?}");
+        lane.ack(3);
+        assert_eq!((lane.waiting(), lane.memory()), (0, 0));
+    }
+
+    #[test]
+    fn what_the_disk_did_not_take_comes_after_what_it_has() {
+        let mut lane = Lane::new(TASK, 0..2);
+        lane.accept(Arc::new(batch(2, &["c"])), false);
+        assert_eq!(ready(&lane), [""; 0]);
+        assert_eq!(lane.wanted(), Some(0));
+        lane.on_read(Some(vec![batch(0, &["a", "b"])]), SystemTime::UNIX_EPOCH);
+        assert_eq!(ready(&lane), ["a", "b", "c"]);
     }
 }

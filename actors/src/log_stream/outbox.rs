@@ -154,7 +154,7 @@ impl Outbox {
 
     /// The clock of the heartbeat starts.
     pub fn on_started(&mut self, now: Instant) {
-        self.heartbeat_at = self.batching.heartbeat.map(|interval| now + interval);
+        self.heartbeat_at = self.batching.next_heartbeat(now);
     }
 
     /// Takes what is to be told next; `written` items need not stay in memory.
@@ -250,7 +250,7 @@ impl Outbox {
         let Some(Flight::Update { next, steps }) = self.flight.take() else {
             return Answered::default();
         };
-        self.heartbeat_at = self.batching.heartbeat.map(|interval| now + interval);
+        self.heartbeat_at = self.batching.next_heartbeat(now);
         let first = !self.update_way.backoff.is_failing();
         let mut answered = Answered::default();
         match answer {

@@ -124,10 +124,10 @@ impl Supervisor {
             };
             // Whatever the forge has yet to be told, nothing of the job runs any more.
             running.slot = None;
-            let is_parked = match answer {
-                Ok(ended) => supervisor.on_ended(ended, running, context),
-                Err(error) => {
-                    tracing::error!(%task, %error, "the job's actor has died");
+            let is_parked = match answer.ok().flatten() {
+                Some(ended) => supervisor.on_ended(ended, running, context),
+                None => {
+                    tracing::error!(%task, "the job's actor has died");
                     supervisor.deliver(running.journal, LeftBehind::ByActor, context)
                 }
             };

@@ -30,6 +30,8 @@ pub struct Kept {
     pub losing: BTreeSet<&'static str>,
     pub lost: bool,
     pub cancelled: BTreeSet<TaskId>,
+    /// The next job that listens for a cancel dies of it.
+    pub deadly: bool,
     /// Tasks that the server has deleted.
     pub unknown: BTreeSet<TaskId>,
 }
@@ -183,6 +185,12 @@ impl Forge for Line {
                 Directive::Continue
             })
         })
+    }
+
+    fn cancelled(&self, _: TaskId) -> BoxFuture<'_, ()> {
+        let deadly = std::mem::take(&mut self.world.kept().deadly);
+        assert!(!deadly, "a bug in the runner, wanted by a test");
+        Box::pin(std::future::pending())
     }
 
     fn complete(&self, report: Report) -> BoxFuture<'_, Result<(), Error>> {

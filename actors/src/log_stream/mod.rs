@@ -209,8 +209,12 @@ impl LogStream {
                 .into_actor(self)
                 .map(|(received, entries), stream, context| {
                     stream.entries = Some(entries);
+                    let is_last = received.is_empty();
                     let effects = stream.state.on_entries(received, Instant::now());
                     stream.apply(effects, context);
+                    if is_last {
+                        stream.close_without_job(context);
+                    }
                 }),
         );
     }
@@ -286,6 +290,17 @@ impl LogStream {
         }
     }
 
+    /// A job that has died will never say that the stream may end.
+    fn close_without_job(&mut self, context: &mut Context<Self>) {
+        let Some(job) = &self.job else { return };
+        if job.upgrade().is_some_and(|job| job.connected()) {
+            return;
+        }
+        self.job = None;
+        let effects = self.state.on_close(true, Instant::now());
+        self.apply(effects, context);
+    }
+
     fn wake_at(&mut self, at: Instant, context: &mut Context<Self>) {
         if let Some(timer) = self.timer.take() {
             context.cancel_future(timer);
@@ -295,6 +310,7 @@ impl LogStream {
             stream.timer = None;
             let effects = stream.state.on_wake(Instant::now());
             stream.apply(effects, context);
+            stream.close_without_job(context);
         }));
     }
 

@@ -127,7 +127,11 @@ pub fn simulate<T>(future: impl Future<Output = T>) -> T {
             .build()
             .unwrap()
     };
-    actix::System::with_tokio_rt(runtime).block_on(future)
+    // A test that waits for what never happens ends too: a day is over in seconds.
+    let day = Duration::from_hours(24);
+    let bounded = async move { tokio::time::timeout(day, future).await };
+    let over = actix::System::with_tokio_rt(runtime).block_on(bounded);
+    over.expect("it is over after a simulated day")
 }
 
 /// Copies files that somebody may be replacing.

@@ -124,12 +124,11 @@ impl Supervisor {
             };
             // Whatever the forge has yet to be told, nothing of the job runs any more.
             running.slot = None;
-            let is_parked = match answer.ok().flatten() {
-                Some(ended) => supervisor.on_ended(ended, running, context),
-                None => {
-                    tracing::error!(%task, "the job's actor has died");
-                    supervisor.deliver(running.journal, LeftBehind::ByActor, context)
-                }
+            let is_parked = if let Some(ended) = answer.ok().flatten() {
+                supervisor.on_ended(ended, running, context)
+            } else {
+                tracing::error!(%task, "the job's actor has died");
+                supervisor.deliver(running.journal, LeftBehind::ByActor, context)
             };
             let effects = supervisor.state.on_job_ended(task, is_parked);
             supervisor.apply(effects, context);

@@ -1,6 +1,11 @@
 //! Nothing is lost and nothing is doubled: outages of hours, lost answers, and kills at every phase, in simulated time.
 
-#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::expect_used,
+    clippy::panic,
+    reason = "a test fails by panicking"
+)]
 
 mod simulated;
 

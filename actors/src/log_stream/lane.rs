@@ -200,7 +200,11 @@ impl<T: Numbered + Clone> Lane<T> {
     pub fn on_read(&mut self, items: Option<Vec<T>>, time: SystemTime) -> bool {
         let items = items.unwrap_or_default();
         // The forge may have acknowledged all of them meanwhile; then the next ones are read.
-        let is_answer = |from: u64| items.first().is_some_and(|first| first.first() <= from && from < first.next());
+        let is_answer = |from: u64| {
+            items
+                .first()
+                .is_some_and(|first| first.first() <= from && from < first.next())
+        };
         let lost = !self.disk.is_empty() && !self.reading.take().is_some_and(is_answer);
         for mut item in items {
             if self.disk.is_empty() || item.first() > self.disk.start {

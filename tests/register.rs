@@ -15,7 +15,7 @@ use gantry_fakes::FakeForge;
 use gantry_fakes::forge::{Calls, DIALECTS, Dialect, Fault, Feature, Method};
 use gantry_fakes::http::{Answer, HttpServer, Reply};
 use gantry_fakes::tls::Authority;
-use harness::screen::{in_session, pseudo_terminal};
+use harness::screen::Session;
 use harness::{Outcome, Project};
 use rustix::termios::{LocalModes, tcgetattr};
 use serde_json::Value;
@@ -378,33 +378,15 @@ fn a_second_process_is_refused() {
 
 /// Answers questions on a terminal: waits for each text, then types; yields the exit code and what was shown.
 fn on_a_terminal(project: &Project, args: &[&str], script: &[(&str, &str)]) -> (Option<i32>, String) {
-    let (mut screen, terminal) = pseudo_terminal();
-    let end = || Stdio::from(terminal.try_clone().expect("a descriptor"));
-    let mut child = in_session(&project.command(args))
-        .stdin(end())
-        .stdout(end())
-        .stderr(end())
-        .spawn()
-        .expect("setsid starts");
-    let mut shown = String::new();
-    let mut seen = 0;
-    let mut buffer = [0; 4096];
+    let mut session = Session::start(&project.command(args));
     for (question, answer) in script {
-        while !shown[seen..].contains(question) {
-            let length = screen.read(&mut buffer).expect("a terminal");
-            shown.push_str(&String::from_utf8_lossy(&buffer[..length]));
-        }
-        seen = shown.len();
-        screen.write_all(answer.as_bytes()).expect("typed");
+        session.wait_for(question).type_keys(answer);
     }
-    let code = child.wait().expect("an end").code();
-    let mode = tcgetattr(&terminal).expect("a terminal");
+    let keyboard = session.keyboard();
+    let end = session.finish();
+    let mode = tcgetattr(keyboard).expect("a terminal");
     assert!(mode.local_modes.contains(LocalModes::ECHO), "the echo is off");
-    drop(terminal);
-    while let Ok(length @ 1..) = screen.read(&mut buffer) {
-        shown.push_str(&String::from_utf8_lossy(&buffer[..length]));
-    }
-    (code, shown.replace("\r\n", "\n"))
+    end
 }
 
 #[test]
@@ -414,12 +396,12 @@ fn a_person_is_asked_for_everything_that_is_missing() {
     let project = Project::new();
     let (address, secret) = (format!("{url}\n"), format!("{token}\n"));
     let script = [
-        ("The address of the forge", "\n"),
-        ("The address of the forge", "forge.example\n"),
+        ("https://forge.example): ", "\n"),
+        ("https://forge.example): ", "forge.example\n"),
         ("forge.example is no address of a forge", ""),
-        ("The address of the forge", address.as_str()),
-        ("The registration token", "\n"),
-        ("The registration token", secret.as_str()),
+        ("https://forge.example): ", address.as_str()),
+        ("(it is not shown): ", "\n"),
+        ("(it is not shown): ", secret.as_str()),
         ("The name of the runner [", "two\n"),
         ("The labels", ":host\n"),
         ("the label `:host` has no name", ""),
@@ -460,7 +442,7 @@ fn a_person_is_asked_for_everything_that_is_missing() {
 fn an_interrupt_ends_questions_and_leaves_the_terminal_as_it_was() {
     let project = Project::new();
     let given = ["register", "--instance", "http://127.0.0.1:1"];
-    let script = [("The registration token", "\u{3}")];
+    let script = [("(it is not shown): ", "\u{3}")];
     let (code, shown) = on_a_terminal(&project, &given, &script);
     assert_eq!(code, Some(130), "{shown}");
     assert!(!file(&project).exists());

@@ -112,6 +112,11 @@ impl Session {
         self
     }
 
+    /// The person's end of the terminal, which stays when the program has ended.
+    pub fn keyboard(&self) -> File {
+        self.keyboard.try_clone().expect("a descriptor")
+    }
+
     /// The id of the program.
     pub fn id(&self) -> u32 {
         self.child.id()

@@ -14,7 +14,7 @@ const WORDS: &[&str] = &[
     "Downloaded",
     "src/main.rs:17:5",
     "test",
-    "engine::model::tests",
+    "engine.model.tests",
     "...",
     "ok",
     "PASS",

@@ -3,6 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
+use std::thread::{self, ScopedJoinHandle};
 
 /// The repository that the directory belongs to; what git does not know is absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -22,16 +23,19 @@ pub struct Repository {
 impl Repository {
     /// Asks git; a directory outside of any repository, or a machine without git, yields nothing.
     pub fn of(directory: &Path) -> Self {
-        let ask = |args: &[&str]| ask(directory, args);
-        let tag =
-            || ask(&["describe", "--tags", "--exact-match", "HEAD"]).map(|tag| format!("refs/tags/{tag}"));
-        Self {
-            sha: ask(&["rev-parse", "--verify", "--quiet", "HEAD"]),
-            git_ref: ask(&["symbolic-ref", "--quiet", "HEAD"]).or_else(tag),
-            url: ask(&["config", "--get", "remote.origin.url"]).and_then(|url| web_url(&url)),
-            user: ask(&["config", "--get", "user.name"]),
-            instance: None,
-        }
+        // Each question is a process of a few milliseconds, so they are asked at the same time.
+        thread::scope(|scope| {
+            let url = scope.spawn(|| ask(directory, &["config", "--get", "remote.origin.url"]));
+            let user = scope.spawn(|| ask(directory, &["config", "--get", "user.name"]));
+            let git_ref = scope.spawn(|| git_ref(directory));
+            Self {
+                sha: ask(directory, &["rev-parse", "--verify", "--quiet", "HEAD"]),
+                git_ref: answer(git_ref),
+                url: answer(url).and_then(|url| web_url(&url)),
+                user: answer(user),
+                instance: None,
+            }
+        })
     }
 
     /// `owner/name`, from the URL.
@@ -67,6 +71,17 @@ pub fn files(directory: &Path) -> Option<Vec<PathBuf>> {
     let names = output(directory, &args)?;
     let names = names.split(|byte| *byte == 0).filter(|name| !name.is_empty());
     Some(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
+}
+
+/// The branch that is checked out, or a tag of the commit that is.
+fn git_ref(directory: &Path) -> Option<String> {
+    let tag = || ask(directory, &["describe", "--tags", "--exact-match", "HEAD"]);
+    ask(directory, &["symbolic-ref", "--quiet", "HEAD"]).or_else(|| Some(format!("refs/tags/{}", tag()?)))
+}
+
+/// What a thread found out; one that died found nothing.
+fn answer(thread: ScopedJoinHandle<'_, Option<String>>) -> Option<String> {
+    thread.join().ok().flatten()
 }
 
 fn ask(directory: &Path, args: &[&str]) -> Option<String> {
@@ -168,5 +183,26 @@ mod tests {
             sha, git_ref, url, ..
         } = Repository::of(root.path());
         assert_eq!((sha, git_ref, url), (None, None, None));
+    }
+
+    #[test]
+    fn a_detached_commit_goes_by_its_tag() {
+        let root = tempfile::tempdir().expect("a directory");
+        let directory = root.path();
+        init(directory);
+        let run = |args: &[&str]| assert!(output(directory, args).is_some(), "git {args:?} failed");
+        run(&["config", "user.name", "someone"]);
+        run(&["config", "user.email", "someone@example.org"]);
+        run(&["config", "remote.origin.url", "git@code.example:octo/hello.git"]);
+        run(&["config", "commit.gpgsign", "false"]);
+        run(&["config", "tag.gpgsign", "false"]);
+        run(&["commit", "-q", "--allow-empty", "-m", "first"]);
+        run(&["tag", "v1"]);
+        run(&["checkout", "-q", "--detach"]);
+        let repository = Repository::of(directory);
+        assert_eq!(repository.git_ref.as_deref(), Some("refs/tags/v1"));
+        assert_eq!(repository.sha.map(|sha| sha.len()), Some(40));
+        assert_eq!(repository.url.as_deref(), Some("https://code.example/octo/hello"));
+        assert_eq!(repository.user.as_deref(), Some("someone"));
     }
 }

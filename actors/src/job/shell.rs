@@ -34,8 +34,8 @@ pub struct Job {
     entries: Option<mpsc::Sender<Entry>>,
     log: Option<Addr<LogStream>>,
     step: Option<Addr<Step>>,
-    /// Stops the set-up, as long as there is no step to stop.
-    set_up: Option<StopSwitch>,
+    /// Stops the set-up and the winding up, as long as there is no step to stop.
+    around: Option<StopSwitch>,
     runtime: Option<Arc<JobRuntime>>,
     plan: Option<JobPlan>,
     /// How the job ends if its steps cannot run.
@@ -64,7 +64,7 @@ impl Job {
             entries: None,
             log: None,
             step: None,
-            set_up: None,
+            around: None,
             runtime: None,
             plan: None,
             without_steps: Conclusion::Failure,
@@ -135,7 +135,7 @@ impl Job {
         let shared = self.spec.context.clone();
         let claim = self.spec.claim.clone();
         let (switch, stop) = StopSwitch::new();
-        self.set_up = Some(switch);
+        self.around = Some(switch);
         let work = tokio::spawn(prepare(shared, claim, sender, stop));
         context.spawn(work.into_actor(self).map(|joined, job, context| match joined {
             Ok(prepared) => job.on_prepared(prepared, context),
@@ -166,7 +166,7 @@ impl Job {
                 timeout: plan.timeout.into_iter().chain(max_timeout).min(),
                 cancel_timeout: plan.cancel_timeout,
             });
-        self.set_up = None;
+        self.around = None;
         self.runtime = prepared.runtime;
         self.plan = prepared.plan;
         self.without_steps = prepared.conclusion;
@@ -193,8 +193,8 @@ impl Job {
         if let Some(step) = &self.step {
             tell(step, StopStep(stop));
         }
-        if let Some(set_up) = &self.set_up {
-            set_up.raise(stop);
+        if let Some(around) = &self.around {
+            around.raise(stop);
         }
     }
 
@@ -229,7 +229,12 @@ impl Job {
             return;
         };
         let machine = self.state.take_machine();
-        let work = tokio::spawn(async move { wind_up(&runtime, &plan, machine.as_ref()).await });
+        let (switch, stop) = StopSwitch::new();
+        if self.state.is_killed() {
+            switch.raise(Stop::Kill);
+        }
+        self.around = Some(switch);
+        let work = tokio::spawn(async move { wind_up(&runtime, &plan, machine.as_ref(), stop).await });
         context.spawn(work.into_actor(self).map(|joined, job, context| {
             let (conclusion, mut outputs) = match joined {
                 Ok(wound) => (wound.conclusion, wound.outputs),
@@ -238,6 +243,7 @@ impl Job {
                     (Conclusion::Failure, IndexMap::new())
                 }
             };
+            job.around = None;
             job.refuse_outputs(&mut outputs, context);
             let effects = job.state.on_wound_up(conclusion, outputs);
             job.apply(effects, context);

@@ -134,6 +134,11 @@ impl State {
         self.machine.take()
     }
 
+    /// Tells whether nothing of the job may go on.
+    pub fn is_killed(&self) -> bool {
+        self.killed
+    }
+
     /// The job is asked to run.
     pub fn on_run(&mut self) -> Vec<Effect> {
         if self.phase != Phase::Waiting {
@@ -148,7 +153,7 @@ impl State {
         self.machine = machine;
         self.limits = limits;
         self.phase = Phase::Running;
-        if self.cancelled.is_some()
+        if (self.cancelled.is_some() || self.killed)
             && let Some(machine) = &mut self.machine
         {
             machine.on_cancel();
@@ -186,7 +191,8 @@ impl State {
         let first = self.cancelled.is_none();
         self.cancelled = Some(reason);
         let mut effects = Vec::new();
-        if reason == CancelReason::Timeout {
+        // While it is wound up, only a hook of the operator can take time, and it says itself that it was ended.
+        if reason == CancelReason::Timeout && self.phase != Phase::WindingUp {
             let minutes = self.limits.timeout.unwrap_or_default().as_secs() / 60;
             effects.push(Effect::Log(format!(
                 "##[error]The job has exceeded the maximum execution time of {minutes} minutes."
@@ -274,7 +280,10 @@ impl State {
     }
 
     fn may_stop(&self) -> bool {
-        matches!(self.phase, Phase::Waiting | Phase::Preparing | Phase::Running)
+        matches!(
+            self.phase,
+            Phase::Waiting | Phase::Preparing | Phase::Running | Phase::WindingUp
+        )
     }
 
     fn advance(&mut self) -> Vec<Effect> {

@@ -222,5 +222,37 @@ fn a_job_that_cannot_be_set_up_is_wound_up_and_reported() {
         show(&state.on_prepared(None, LIMITS)),
         ["time-out in 600s", "WindUp"]
     );
-    assert_eq!(show(&state.on_cancel(CancelReason::Timeout)), [""; 0]);
+    assert_eq!(
+        show(&state.on_cancel(CancelReason::Timeout)),
+        ["StopStep(Cancel)", "kill in 300s"]
+    );
+}
+
+#[test]
+fn what_stops_a_job_reaches_the_work_before_and_after_its_steps() {
+    let mut state = State::new();
+    assert_eq!(show(&state.on_run()), ["Prepare"]);
+    assert_eq!(show(&state.on_kill()), ["StopStep(Kill)"]);
+    assert!(state.is_killed());
+    assert_eq!(
+        show(&state.on_prepared(Some(machine("[{run: a}]")), Limits::default())),
+        ["WindUp"]
+    );
+    let machine = state.take_machine().unwrap();
+    assert_eq!(machine.conclusion(), Conclusion::Cancelled);
+
+    let mut state = State::new();
+    assert_eq!(show(&state.on_run()), ["Prepare"]);
+    assert_eq!(show(&state.on_prepared(None, Limits::default())), ["WindUp"]);
+    assert_eq!(
+        show(&state.on_cancel(CancelReason::Timeout)),
+        ["StopStep(Cancel)", "kill in 300s"],
+        "the job itself was not too slow"
+    );
+    assert_eq!(show(&state.on_kill()), ["StopStep(Kill)"]);
+    assert_eq!(
+        show(&state.on_wound_up(Conclusion::Cancelled, IndexMap::new())),
+        ["SealLog"]
+    );
+    assert!(state.on_cancel(CancelReason::Shutdown).is_empty());
 }

@@ -196,6 +196,15 @@ impl Machine {
         }
     }
 
+    /// Takes what a program of the operator has left behind that ran before the first step.
+    pub fn on_hook_finished(&mut self, left: &JobView, failed: bool) {
+        self.view.env = left.env.clone();
+        self.view.path = left.path.clone();
+        if failed {
+            self.on_failure();
+        }
+    }
+
     /// The job's own steps, in order.
     pub fn steps(&self) -> &[Arc<Step>] {
         &self.steps

@@ -116,7 +116,7 @@ impl Session<'_> {
     }
 
     /// Reads the file commands and makes an outcome of all that the process has left, and yields the summary.
-    async fn conclude(
+    pub(super) async fn conclude(
         &mut self,
         ended: &Ended,
         effects: Effects,

@@ -21,6 +21,7 @@ mod environment;
 mod evaluate;
 mod file_commands;
 mod held;
+mod hooks;
 pub mod ladder;
 mod log;
 mod node;
@@ -38,12 +39,13 @@ mod stop;
 mod wind_up;
 
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 pub use action::{ActionCall, LoadedAction};
 pub use breakpoint::{BREAK_ROW, Breakpoint, Decision, FailedStep};
 pub use entry::{Entry, EntrySender, ROW_LIMIT, Rows};
+pub use hooks::Hooks;
 pub use log::StepLog;
 pub use observe::{Observation, ObservedJob, Observer, OpenedStep, Origin, Part, Phase, Variable};
 pub use set_up::{SetUp, set_up};
@@ -59,7 +61,7 @@ use crate::action::ActionAccess;
 use crate::backend::Sandbox;
 use crate::clock::Clock;
 use crate::commands::Matchers;
-use crate::job::{StepPlan, StepReport, Work};
+use crate::job::{Frame, JobView, StepPlan, StepReport, Work};
 use crate::mask::{LeakReport, Masks};
 use crate::plan::JobPlan;
 
@@ -89,6 +91,9 @@ pub struct JobRuntime {
     observed: Option<Observed>,
     /// How long the job has waited for a person.
     held: Held,
+    /// The job as it was before its first step, for the hook after its last one: a job that could not be set up has
+    /// none.
+    hooked: OnceLock<(JobView, Frame)>,
 }
 
 /// What the operator or the command line has decided about a job.
@@ -114,6 +119,8 @@ pub struct Settings {
     pub observer: Option<Arc<dyn Observer>>,
     /// Who decides what becomes of a step that fails.
     pub breakpoint: Option<Arc<dyn Breakpoint>>,
+    /// Programs of the operator that run in every job.
+    pub hooks: Hooks,
 }
 
 impl JobRuntime {
@@ -139,6 +146,7 @@ impl JobRuntime {
             job: None,
             observed: None,
             held: Held::default(),
+            hooked: OnceLock::new(),
         }
     }
 

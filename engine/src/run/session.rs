@@ -27,6 +27,8 @@ pub(super) struct Session<'a> {
     pub posts: Vec<PostStep>,
     /// The steps that are being run, outermost first.
     pub guards: Vec<Guard>,
+    /// When everything must end, whatever the steps say.
+    pub limit: Option<Instant>,
     /// The names of the steps that an observer was told of and that are not done, outermost first.
     pub names: Vec<Arc<str>>,
 }
@@ -74,6 +76,7 @@ impl<'a> Session<'a> {
             stop,
             posts: Vec::new(),
             guards: Vec::new(),
+            limit: None,
             names: Vec::new(),
         }
     }
@@ -101,9 +104,10 @@ impl<'a> Session<'a> {
         }
     }
 
-    /// The earliest moment at which a step that is being run must end.
+    /// The earliest moment at which what is being run must end.
     pub fn deadline(&self) -> Option<Instant> {
-        self.guards.iter().filter_map(|guard| guard.deadline).min()
+        let deadlines = self.guards.iter().filter_map(|guard| guard.deadline);
+        deadlines.chain(self.limit).min()
     }
 
     /// Awaits work of the runner's own as long as the step may go on; nothing if it may not.
@@ -137,8 +141,13 @@ impl<'a> Session<'a> {
     }
 
     /// Tells whether every step that is being run still holds its condition now that the job is cancelled.
+    ///
+    /// What is no step has no condition that could hold.
     pub async fn survives_cancel(&mut self) -> bool {
         self.view.status = Status::Cancelled;
+        if self.guards.is_empty() {
+            return false;
+        }
         for guard in &self.guards {
             let evaluator = Evaluator {
                 runtime: self.runtime,

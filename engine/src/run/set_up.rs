@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::download::download_actions;
+use super::hooks::{Moment, run_hook};
 use super::log::StepLog;
 use super::observe::{Observation, Phase};
 use super::stop::StopSignal;
@@ -15,7 +16,7 @@ use crate::expr::{Object, Value};
 use crate::job::{Machine, evaluate_setup};
 use crate::mask::Masks;
 use crate::model::Step;
-use crate::plan::JobPlan;
+use crate::plan::{Conclusion, JobPlan};
 
 /// Secrets that switch debug output on; their values are words like `true` and are not masked.
 const DEBUG_SWITCHES: [&str; 2] = ["ACTIONS_STEP_DEBUG", "ACTIONS_RUNNER_DEBUG"];
@@ -66,7 +67,13 @@ pub async fn set_up(request: SetUp) -> (Arc<JobRuntime>, JobPlan, Option<Machine
     let layout = runtime.sandbox.layout().clone();
     complete_github(&mut plan, &layout);
     let runner = Arc::new(runner_context(&runtime, &layout, &runner_name));
-    let machine = match prepare(&runtime, &plan, &layout, runner, &mut log).await {
+    let mut machine = prepare(&runtime, &plan, &layout, runner, &mut log).await;
+    if let Some(machine) = &mut machine {
+        // The hook has a log of its own, and its rows come after those that are here.
+        log.flush().await;
+        start_hook(&runtime, &plan, machine, &stop).await;
+    }
+    let machine = match machine {
         Some(mut machine) if fetch(&runtime, machine.steps(), &stop, &mut log).await => {
             machine.set_pres(runtime.remote.pres(machine.steps()).await);
             Some(machine)
@@ -77,6 +84,19 @@ pub async fn set_up(request: SetUp) -> (Arc<JobRuntime>, JobPlan, Option<Machine
     log.finish().await;
     runtime.phase(Phase::SetUp, mark);
     (runtime, plan, machine)
+}
+
+/// Runs the operator's hook before the job's first step, for at most the time that the job has.
+async fn start_hook(runtime: &JobRuntime, plan: &JobPlan, machine: &mut Machine, stop: &StopSignal) {
+    let limit = plan.timeout.into_iter().chain(runtime.settings.max_timeout).min();
+    let (view, frame) = (machine.view().clone(), machine.frame());
+    if let Some(hooked) = run_hook(runtime, Moment::Started, view, &frame, limit, stop.clone()).await {
+        machine.on_hook_finished(&hooked.view, hooked.outcome == Conclusion::Failure);
+    }
+    // It is set once: a job is set up once.
+    runtime
+        .hooked
+        .get_or_init(|| (machine.view().clone(), machine.frame()));
 }
 
 async fn fetch(runtime: &JobRuntime, steps: &[Arc<Step>], stop: &StopSignal, log: &mut StepLog) -> bool {

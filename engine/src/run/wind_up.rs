@@ -3,8 +3,10 @@
 use indexmap::IndexMap;
 
 use super::JobRuntime;
+use super::hooks::{Moment, run_hook};
 use super::log::StepLog;
 use super::observe::Phase;
+use super::stop::StopSignal;
 use crate::chain::Chain;
 use crate::job::{Machine, evaluate_outputs};
 use crate::plan::{Conclusion, JobPlan};
@@ -20,17 +22,27 @@ pub struct WoundUp {
 
 /// Ends a job: evaluates its outputs, ends what its steps left running and removes its directories.
 ///
-/// `machine` is absent if the job could not be set up.
+/// `machine` is absent if the job could not be set up. `stop` reaches the operator's hook; a job that is killed already
+/// runs none.
 ///
 /// # Cancel safety
 /// Not cancel safe: directories may stay, until the next start finds them.
-pub async fn wind_up(runtime: &JobRuntime, plan: &JobPlan, machine: Option<&Machine>) -> WoundUp {
+pub async fn wind_up(
+    runtime: &JobRuntime,
+    plan: &JobPlan,
+    machine: Option<&Machine>,
+    stop: StopSignal,
+) -> WoundUp {
     let mark = runtime.mark();
+    let hook = end_hook(runtime, machine, stop).await;
     let mut log = StepLog::open(runtime, None);
     let mut wound = WoundUp {
         conclusion: machine.map_or(Conclusion::Failure, Machine::conclusion),
         outputs: IndexMap::new(),
     };
+    if let (Conclusion::Success, Some(worse)) = (wound.conclusion, hook) {
+        wound.conclusion = worse;
+    }
     if let Some(machine) = machine {
         collect_outputs(runtime, plan, machine, &mut wound, &mut log);
     }
@@ -51,6 +63,18 @@ pub async fn wind_up(runtime: &JobRuntime, plan: &JobPlan, machine: Option<&Mach
     log.finish().await;
     runtime.phase(Phase::WindUp, mark);
     wound
+}
+
+/// Runs the operator's hook after the job's last step, and says how it ended.
+async fn end_hook(runtime: &JobRuntime, machine: Option<&Machine>, stop: StopSignal) -> Option<Conclusion> {
+    let (view, frame) = match machine {
+        Some(machine) => (machine.view().clone(), machine.frame()),
+        // Whatever the first hook has begun, the last one can end, also where the steps could not run.
+        None => runtime.hooked.get()?.clone(),
+    };
+    // The job's own time-out goes on, and cancels it.
+    let hooked = run_hook(runtime, Moment::Completed, view, &frame, None, stop).await?;
+    Some(hooked.outcome)
 }
 
 fn collect_outputs(

@@ -2,6 +2,8 @@
 
 mod cli;
 mod config;
+mod daemon;
+mod directories;
 mod dotenv;
 mod echo;
 mod hold;

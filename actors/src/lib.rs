@@ -18,6 +18,7 @@ pub mod local;
 pub mod log_stream;
 mod mailbox;
 pub mod runtime;
+pub mod service;
 pub mod step;
 pub mod supervisor;
 

@@ -48,7 +48,7 @@ impl Bench {
         std::fs::create_dir_all(&source).unwrap();
         let sandboxes = HostSandboxes {
             root: self.directory.path().join("jobs"),
-            source,
+            source: Some(source),
             tool_cache: Some(self.directory.path().join("tools")),
             copy_ignored: false,
             allowed_environment: Vec::new(),

@@ -3,8 +3,9 @@
 mod bug_report;
 mod config;
 mod create_runner_file;
+mod daemon;
 mod exec;
-mod exit;
+pub mod exit;
 mod explain;
 pub mod files;
 mod given;
@@ -69,6 +70,8 @@ enum Command {
     BugReport,
     /// Read, check and edit the configuration file
     Config(config::ConfigFlags),
+    /// Claim jobs from a forge and run them
+    Daemon(daemon::Flags),
     /// The old name of `config generate`
     GenerateConfig,
 }
@@ -261,6 +264,7 @@ fn run(cli: Cli) -> exit::Result {
         Command::Completion { shell } => manual::completion(shell),
         Command::Man { directory } => manual::pages(directory.as_deref()),
         Command::BugReport => bug_report::run(),
+        Command::Daemon(flags) => daemon::run(&flags, loaded),
         Command::Config(_) | Command::GenerateConfig => Ok(Exit::Success),
     }
 }

@@ -3,7 +3,7 @@
 use actix::Message;
 use gantry_protocols::forge::{Claim, Error};
 
-use super::Slot;
+use super::{Pacing, Slot};
 use crate::journal::TaskJournal;
 
 /// Claim jobs, however long it takes until there is one and a place for it.
@@ -15,6 +15,11 @@ pub struct ClaimJobs;
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct StopClaiming;
+
+/// Ask the forge at this pace from now on.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct SetPacing(pub Pacing);
 
 /// The reply to [`ClaimJobs`].
 #[derive(Debug)]

@@ -4,7 +4,7 @@
 //! The polling of one connection to a forge: one call at a time, and the pause between two of them. What is claimed is
 //! in the journal before anyone hears of it.
 //! # Receives
-//! [`ClaimJobs`], one ask at a time; [`StopClaiming`].
+//! [`ClaimJobs`], one ask at a time; [`SetPacing`]; [`StopClaiming`].
 //! # Emits
 //! `claim` to the forge; the claims as the reply to the ask.
 //! # Ends when
@@ -24,7 +24,7 @@ use gantry_engine::clock::Clock;
 use gantry_protocols::forge::{Claim, Error, Forge};
 use tokio::sync::oneshot;
 
-pub use messages::{ClaimJobs, Claimed, StopClaiming, Taken};
+pub use messages::{ClaimJobs, Claimed, SetPacing, StopClaiming, Taken};
 pub use slots::{Reservation, Slot, Slots};
 pub use state::Pacing;
 use state::{Effect, State};
@@ -269,5 +269,13 @@ impl Handler<StopClaiming> for Claimer {
         if let Some(effect) = self.state.on_stop() {
             self.apply(effect, context);
         }
+    }
+}
+
+impl Handler<SetPacing> for Claimer {
+    type Result = ();
+
+    fn handle(&mut self, SetPacing(pacing): SetPacing, _: &mut Self::Context) {
+        self.state.on_pacing(pacing);
     }
 }

@@ -1,6 +1,7 @@
 //! The places for jobs that one process has, whichever forges they come from.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -8,14 +9,34 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 #[derive(Debug, Clone)]
 pub struct Slots {
     free: Arc<Semaphore>,
+    /// How many places are to go as soon as they are free.
+    surplus: Arc<AtomicUsize>,
+    /// How many there are, once those have gone.
+    capacity: Arc<AtomicUsize>,
     /// The process takes one job and no other.
     once: bool,
+}
+
+impl Drop for Slot {
+    fn drop(&mut self) {
+        if let Some(permit) = self.permit.take()
+            && self
+                .surplus
+                .fetch_update(Ordering::AcqRel, Ordering::Acquire, |surplus| {
+                    surplus.checked_sub(1)
+                })
+                .is_ok()
+        {
+            permit.forget();
+        }
+    }
 }
 
 /// One place, until it is dropped.
 #[derive(Debug)]
 pub struct Slot {
-    _permit: OwnedSemaphorePermit,
+    permit: Option<OwnedSemaphorePermit>,
+    surplus: Arc<AtomicUsize>,
 }
 
 /// Places that are kept free while a forge is asked for jobs.
@@ -29,9 +50,36 @@ pub struct Reservation {
 impl Slots {
     /// So many places, at least one.
     pub fn new(capacity: usize) -> Self {
+        let capacity = capacity.max(1);
         Self {
-            free: Arc::new(Semaphore::new(capacity.max(1))),
+            free: Arc::new(Semaphore::new(capacity)),
+            surplus: Arc::default(),
+            capacity: Arc::new(AtomicUsize::new(capacity)),
             once: false,
+        }
+    }
+
+    /// Changes how many places there are: fewer only as jobs end. One place that is taken once stays that.
+    pub fn resize(&self, capacity: usize) {
+        if self.once {
+            return;
+        }
+        let capacity = capacity.max(1);
+        let old = self.capacity.swap(capacity, Ordering::AcqRel);
+        for _ in old..capacity {
+            let keep = |surplus: usize| surplus.checked_sub(1);
+            if self
+                .surplus
+                .fetch_update(Ordering::AcqRel, Ordering::Acquire, keep)
+                .is_err()
+            {
+                self.free.add_permits(1);
+            }
+        }
+        for _ in capacity..old {
+            if self.free.forget_permits(1) == 0 {
+                self.surplus.fetch_add(1, Ordering::AcqRel);
+            }
         }
     }
 
@@ -58,7 +106,10 @@ impl Slots {
         Some(Reservation {
             slots: permits
                 .into_iter()
-                .map(|permit| Slot { _permit: permit })
+                .map(|permit| Slot {
+                    permit: Some(permit),
+                    surplus: self.surplus.clone(),
+                })
                 .collect(),
             free: self.free.clone(),
             once: self.once,
@@ -101,6 +152,25 @@ mod tests {
         assert_eq!(other.count(), 1);
         drop(taken);
         drop(other);
+        assert_eq!(slots.reserve().await.unwrap().count(), 2);
+    }
+
+    #[tokio::test]
+    async fn places_come_at_once_and_go_as_jobs_end() {
+        let slots = Slots::new(2);
+        let mut taken = slots.reserve().await.unwrap().into_slots(2);
+        slots.resize(1);
+        assert!(slots.clone().reserve().now_or_never().is_none());
+        drop(taken.pop());
+        assert!(
+            slots.clone().reserve().now_or_never().is_none(),
+            "one job is still there"
+        );
+        drop(taken.pop());
+        assert_eq!(slots.reserve().await.unwrap().count(), 1);
+        slots.resize(3);
+        assert_eq!(slots.reserve().await.unwrap().count(), 3);
+        slots.resize(2);
         assert_eq!(slots.reserve().await.unwrap().count(), 2);
     }
 

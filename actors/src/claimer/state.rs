@@ -77,6 +77,11 @@ impl State {
         }
     }
 
+    /// The forge is to be asked at another pace, from the next pause on.
+    pub fn on_pacing(&mut self, pacing: Pacing) {
+        self.pacing = pacing;
+    }
+
     /// Jobs are wanted.
     pub fn on_claim_jobs(&mut self) -> Effect {
         if self.stopped {

@@ -1,4 +1,4 @@
-//! Host sandboxes for local runs: each job works on a copy of the user's tree.
+//! Host sandboxes: each job has directories of its own, and in a local run works on a copy of the user's tree.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -19,8 +19,8 @@ use crate::job::Sandboxes;
 pub struct HostSandboxes {
     /// Where the directories of jobs are made.
     pub root: PathBuf,
-    /// The tree that is copied into each workspace; it is never written to.
-    pub source: PathBuf,
+    /// The tree that is copied into each workspace, and never written to; without one a workspace is empty.
+    pub source: Option<PathBuf>,
     /// Copies what git ignores, too.
     pub copy_ignored: bool,
     /// Where tools are kept from one job to the next; without it each job has a tool cache of its own.
@@ -56,7 +56,7 @@ impl Sandboxes for HostSandboxes {
             root: self.root.clone(),
             key: plan.key.clone(),
             repository: repository.into_owned(),
-            source: Some(self.source.clone()),
+            source: self.source.clone(),
             copy_ignored: self.copy_ignored,
             tool_cache: self.tool_cache.clone(),
             allowed_environment: self.allowed_environment.clone(),

@@ -2,6 +2,9 @@
 
 use actix::Message;
 
+use crate::claimer::Pacing;
+use crate::job::JobContext;
+
 /// Run jobs until there are no more, or until a stop has run its course.
 #[derive(Message)]
 #[rtype(result = "Drained")]
@@ -14,6 +17,8 @@ pub struct Drained {
     pub level: StopLevel,
     /// Whether the forge turned this runner away.
     pub refused: bool,
+    /// Whether jobs were cancelled or killed because the runner stops.
+    pub cancelled_jobs: bool,
     /// How many tasks the forge has not got the last word on; those in the journal are delivered after the next start.
     pub undelivered: usize,
 }
@@ -22,6 +27,18 @@ pub struct Drained {
 #[derive(Message)]
 #[rtype(result = "()")]
 pub struct RequestStop(pub StopLevel);
+
+/// Run the jobs that are claimed from now on with this context, and ask the forge at this pace.
+///
+/// The forge and the journal of the context are those that the supervisor has already.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Reconfigure {
+    /// What later jobs are given.
+    pub context: JobContext,
+    /// How often the forge is asked.
+    pub pacing: Pacing,
+}
 
 /// The rungs of the stop ladder; the supervisor only climbs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]

@@ -3,9 +3,9 @@
 //! # Owns
 //! A runner's claimer and its jobs with their places, the deliveries that need no slot, and the stop ladder.
 //! # Receives
-//! [`RunUntilDrained`] once, [`RequestStop`] any number of times.
+//! [`RunUntilDrained`] once, [`RequestStop`] and [`Reconfigure`] any number of times.
 //! # Emits
-//! [`ClaimJobs`] and [`StopClaiming`] to its claimer; [`RunJob`], [`CancelJob`] and [`KillJob`] to its jobs.
+//! [`ClaimJobs`], [`SetPacing`] and [`StopClaiming`] to its claimer; [`RunJob`], [`CancelJob`] and [`KillJob`] to its jobs.
 //! # Ends when
 //! Nothing runs and nothing will; the process ends with the reason.
 
@@ -19,10 +19,10 @@ use gantry_engine::chain::Chain;
 use gantry_protocols::forge::TaskId;
 use tokio::sync::oneshot;
 
-pub use messages::{Drained, RequestStop, RunUntilDrained, StopLevel};
+pub use messages::{Drained, Reconfigure, RequestStop, RunUntilDrained, StopLevel};
 use state::{Effect, State};
 
-use crate::claimer::{ClaimJobs, Claimed, Claimer, Polling, Slot, StopClaiming, Taken};
+use crate::claimer::{ClaimJobs, Claimed, Claimer, Polling, SetPacing, Slot, StopClaiming, Taken};
 use crate::courier::{Courier, LeftBehind};
 use crate::job::{CancelJob, CancelReason, Job, JobContext, JobEnded, JobSpec, KillJob, RunJob};
 use crate::journal::{Connection, TaskJournal};
@@ -223,6 +223,7 @@ impl Handler<RunUntilDrained> for Supervisor {
             receiver.await.unwrap_or(Drained {
                 level: StopLevel::Killing,
                 refused: false,
+                cancelled_jobs: false,
                 undelivered: 0,
             })
         })
@@ -235,5 +236,14 @@ impl Handler<RequestStop> for Supervisor {
     fn handle(&mut self, RequestStop(level): RequestStop, context: &mut Self::Context) {
         let effects = self.state.on_stop(level);
         self.apply(effects, context);
+    }
+}
+
+impl Handler<Reconfigure> for Supervisor {
+    type Result = ();
+
+    fn handle(&mut self, Reconfigure { context, pacing }: Reconfigure, _: &mut Self::Context) {
+        self.context = context;
+        tell(&self.claimer, SetPacing(pacing));
     }
 }

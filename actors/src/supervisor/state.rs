@@ -49,6 +49,7 @@ pub struct State {
     delivering: BTreeSet<TaskId>,
     intake: Intake,
     refused: bool,
+    cancelled_jobs: bool,
     level: StopLevel,
 }
 
@@ -122,7 +123,8 @@ impl State {
         effects
     }
 
-    fn stop_jobs(&self) -> Option<Effect> {
+    fn stop_jobs(&mut self) -> Option<Effect> {
+        self.cancelled_jobs |= self.level >= StopLevel::Cancelling && !self.running.is_empty();
         match self.level {
             StopLevel::Running | StopLevel::Draining => None,
             StopLevel::Cancelling => Some(Effect::CancelJobs),
@@ -149,6 +151,7 @@ impl State {
         vec![Effect::Finish(Drained {
             level: self.level,
             refused: self.refused,
+            cancelled_jobs: self.cancelled_jobs,
             undelivered: self.delivering.len(),
         })]
     }
@@ -214,6 +217,24 @@ mod tests {
         assert_eq!(show(&state.on_stop(StopLevel::Cancelling)), ["CancelJobs"]);
         assert_eq!(show(&state.on_stop(StopLevel::Killing)), ["KillJobs"]);
         assert_eq!(show(&state.on_job_ended(TaskId(1), false)), ["finish Killing"]);
+    }
+
+    #[test]
+    fn only_a_stop_that_meets_jobs_has_cancelled_any() {
+        for (jobs, cancelled) in [(&[][..], false), (&[TaskId(1)][..], true)] {
+            let mut state = started();
+            let claimed: Vec<i64> = jobs.iter().map(|task| task.0).collect();
+            let _effects = state.on_claimed(claims(&claimed));
+            let _effects = state.on_stop(StopLevel::Cancelling);
+            let mut effects = state.on_claimed(Claimed::Ended);
+            for job in jobs {
+                effects.extend(state.on_job_ended(*job, false));
+            }
+            assert!(
+                matches!(effects.last(), Some(Effect::Finish(drained)) if drained.cancelled_jobs == cancelled),
+                "{effects:?}"
+            );
+        }
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::HashMap;
 
 use anyhow::anyhow;
-use gantry_actors::engine::action::{ActionAccess, Sources, Store, StoreOptions};
+use gantry_actors::engine::action::{ActionAccess, Sources};
 use gantry_actors::engine::model::WorkflowRef;
 use gantry_actors::runtime;
 
@@ -12,9 +12,9 @@ use super::super::ExecFlags;
 use super::super::exit::{Result, usage};
 use super::super::sources::Fetch;
 use super::given::Values;
-use super::host;
 use super::place::instance;
 use crate::config::Config;
+use crate::directories;
 
 /// Opens the store of actions.
 ///
@@ -32,17 +32,7 @@ pub fn access(flags: &ExecFlags, config: &Config) -> Result<ActionAccess> {
             anyhow!(error).context(format!("--default-actions-url {}", flags.default_actions_url)),
         ));
     }
-    let root = if config.actions.dir.is_empty() {
-        host::cache().join("actions")
-    } else {
-        // Git works in directories of its own, where a relative path would mean something else.
-        std::path::absolute(&config.actions.dir).map_err(anyhow::Error::from)?
-    };
-    let store = Store::new(StoreOptions {
-        root,
-        size_cap: config.actions.max_size_mb.saturating_mul(1024 * 1024),
-        offline: flags.offline || config.cache.offline_mode,
-    });
+    let store = directories::actions(config, flags.offline).map_err(anyhow::Error::from)?;
     Ok(ActionAccess {
         store,
         sources,

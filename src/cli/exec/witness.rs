@@ -72,7 +72,7 @@ impl Observer for Witness {
 
 /// Where the records of runs are.
 pub fn records() -> Store {
-    Store::new(super::host::cache().join("runs"))
+    Store::new(crate::directories::cache().join("runs"))
 }
 
 fn masks(secrets: &Values) -> Masks {

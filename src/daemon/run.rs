@@ -1,0 +1,205 @@
+//! The daemon from its start to its exit code.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use anyhow::{Context, anyhow};
+use futures::future::join_all;
+use gantry_actors::claimer::{NoUpkeep, Polling, Slots};
+use gantry_actors::engine::chain::Chain;
+use gantry_actors::engine::clock::Clock;
+use gantry_actors::journal::Journal;
+use gantry_actors::runtime::block_on;
+use gantry_actors::supervisor::StopLevel;
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until};
+
+use super::declare::UNREGISTERED;
+use super::ladder::{Ladder, Order};
+use super::reload::reload;
+use super::runner::{Ended, Runner};
+use super::signals::{Signals, Wanted};
+use super::{Wishes, identity, settings};
+use crate::cli::exit::{self, Exit};
+use crate::config::{Config, Loaded};
+
+/// Claims and runs jobs until a signal, or until there is nothing more to do.
+///
+/// # Errors
+/// The runner cannot start, or a forge does not know it any more.
+pub fn run(wishes: Wishes, loaded: Loaded) -> exit::Result {
+    block_on(daemon(wishes, loaded)).context("cannot start the runtime")?
+}
+
+async fn daemon(wishes: Wishes, loaded: Loaded) -> exit::Result {
+    let signals = Signals::listen().context("cannot listen to signals")?;
+    let identities = identity::find(&loaded.values, &wishes)?;
+    let journal = open_journal(&loaded.values, &identities.file)?;
+    let is_for_one = wishes.once || identities.all.iter().any(|identity| identity.ephemeral);
+    let slots = if is_for_one {
+        Slots::once()
+    } else {
+        Slots::new(loaded.values.runner.capacity.get() as usize)
+    };
+    let clock = Clock::start();
+    let runners = identities
+        .all
+        .into_iter()
+        .map(|identity| Runner::new(identity, &loaded.values, &journal, clock).map(Arc::new))
+        .collect::<anyhow::Result<Vec<_>>>()?;
+    if let Some(runner) = runners.first() {
+        // The machine is one, whichever forges its jobs come from.
+        runner.service().context.sandboxes.prepare().await;
+    }
+    let daemon = Daemon {
+        runners,
+        stops: watch::Sender::new(StopLevel::Running),
+        ladder: ladder(&loaded.values),
+        wishes,
+        loaded,
+        slots,
+    };
+    let ended = daemon.run(signals).await;
+    drop(identities.lock);
+    ended
+}
+
+fn open_journal(config: &Config, runner_file: &Path) -> anyhow::Result<Arc<Journal>> {
+    let directory = config.journal.directory(runner_file);
+    Journal::open(&directory, settings::journal(config)).map_err(|error| {
+        let error = Chain(&error).to_string();
+        anyhow!(error).context(format!(
+            "the data directory {} cannot be used",
+            directory.display()
+        ))
+    })
+}
+
+fn ladder(config: &Config) -> Ladder {
+    let runner = &config.runner;
+    Ladder::new(
+        runner.shutdown_timeout.get(),
+        runner.shutdown_cancel_timeout.get(),
+    )
+}
+
+/// What holds for all forges.
+struct Daemon {
+    runners: Vec<Arc<Runner>>,
+    stops: watch::Sender<StopLevel>,
+    ladder: Ladder,
+    wishes: Wishes,
+    loaded: Loaded,
+    slots: Slots,
+}
+
+impl Daemon {
+    /// Serves all forges, and does what signals and time ask for meanwhile.
+    async fn run(mut self, mut signals: Signals) -> exit::Result {
+        let all = join_all(self.runners.iter().map(|runner| {
+            let polling = Polling {
+                slots: self.slots.clone(),
+                pacing: runner.service().pacing,
+                upkeep: Arc::new(NoUpkeep),
+            };
+            let (runner, stops) = (Arc::clone(runner), self.stops.subscribe());
+            async move { runner.serve(polling, stops).await }
+        }));
+        tokio::pin!(all);
+        loop {
+            let due = self.ladder.due();
+            let order = tokio::select! {
+                ended = &mut all => return verdict(ended),
+                wanted = signals.next() => self.obey(wanted),
+                () = until(due) => self.ladder.on_due(Instant::now()),
+            };
+            match order {
+                Some(Order::Stop(level)) => {
+                    tracing::debug!(?level, "the runner stops");
+                    self.stops.send_replace(level);
+                }
+                Some(Order::Abandon) => {
+                    tracing::error!("jobs that were killed do not end; nobody waits for them any longer");
+                    return Ok(Exit::Failure);
+                }
+                None => {}
+            }
+        }
+    }
+
+    fn obey(&mut self, wanted: Wanted) -> Option<Order> {
+        match wanted {
+            Wanted::Stop => {
+                if !self.ladder.has_begun() {
+                    self.announce();
+                }
+                self.ladder.on_signal(Instant::now())
+            }
+            Wanted::Reload => {
+                if let Some(new) = reload(&self.loaded) {
+                    self.apply(new);
+                }
+                None
+            }
+        }
+    }
+
+    fn announce(&self) {
+        let time = &self.loaded.values.runner.shutdown_timeout;
+        for runner in &self.runners {
+            tracing::info!(
+                "runner: {} shutdown initiated, waiting {time} for running jobs to complete before shutting down",
+                runner.name()
+            );
+        }
+    }
+
+    fn apply(&mut self, new: Loaded) {
+        for runner in &self.runners {
+            if let Err(error) = runner.reconfigure(&new.values, &self.wishes) {
+                tracing::error!(
+                    "runner: {}: the old values go on to count: {error:#}",
+                    runner.name()
+                );
+                return;
+            }
+        }
+        let runner = &new.values.runner;
+        self.slots.resize(runner.capacity.get() as usize);
+        self.ladder.set_times(
+            runner.shutdown_timeout.get(),
+            runner.shutdown_cancel_timeout.get(),
+        );
+        self.loaded = new;
+    }
+}
+
+async fn until(due: Option<Instant>) {
+    match due {
+        Some(due) => sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What the process ends with, of how it went with each forge.
+fn verdict(all: Vec<anyhow::Result<Ended>>) -> exit::Result {
+    let mut refused = false;
+    for ended in all {
+        let Ended { name, drained } = ended?;
+        let Some(drained) = drained else { continue };
+        if drained.cancelled_jobs {
+            tracing::info!("runner: {name} cancelled in progress jobs during shutdown");
+        }
+        if drained.undelivered > 0 {
+            tracing::warn!(
+                "runner: {name} could not tell the forge the end of {} jobs; the next start goes on with that",
+                drained.undelivered
+            );
+        }
+        refused |= drained.refused;
+    }
+    if refused {
+        return Err(anyhow!(UNREGISTERED).into());
+    }
+    Ok(Exit::Success)
+}

@@ -1,0 +1,221 @@
+//! The built binary as a runner of a server, in directories of its own.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+use tempfile::TempDir;
+
+/// How long anything may take before a test fails.
+pub const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A directory in which a runner is registered and run.
+pub struct Place {
+    directory: TempDir,
+}
+
+/// What a command that has ended said.
+#[derive(Debug)]
+pub struct Said {
+    /// The exit code; none if a signal ended it.
+    pub code: Option<i32>,
+    /// What it wrote to stdout and stderr.
+    pub text: String,
+}
+
+impl Place {
+    /// A directory with a configuration that keeps everything in it and polls quickly.
+    pub fn new() -> Self {
+        let place = Self {
+            directory: tempfile::tempdir().expect("a directory"),
+        };
+        for name in ["home", "jobs"] {
+            fs::create_dir_all(place.path(name)).expect("a directory");
+        }
+        place.configure("");
+        place
+    }
+
+    /// Writes the configuration anew; `runner` are more lines of the section `runner`.
+    pub fn configure(&self, runner: &str) {
+        let config = format!(
+            "host: {{workdir_parent: '{}'}}\nrunner:\n  fetch_interval: 50ms\n  fetch_interval_max: 100ms\n{runner}",
+            self.path("jobs").display()
+        );
+        fs::write(self.path("config.yaml"), config).expect("the configuration");
+    }
+
+    /// A path in the directory.
+    pub fn path(&self, name: &str) -> PathBuf {
+        self.directory.path().join(name)
+    }
+
+    /// The binary with its configuration and an environment of its own.
+    pub fn command(&self, args: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_gantry"));
+        command
+            .arg("-c")
+            .arg(self.path("config.yaml"))
+            .args(args)
+            .current_dir(self.directory.path())
+            .env_clear()
+            .env("PATH", std::env::var_os("PATH").expect("PATH"))
+            .env("HOME", self.path("home"))
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Runs the binary to its end.
+    pub fn run(&self, args: &[&str]) -> Said {
+        let output = self.command(args).output().expect("the binary runs");
+        let text = [output.stdout, output.stderr].concat();
+        Said {
+            code: output.status.code(),
+            text: String::from_utf8_lossy(&text).into_owned(),
+        }
+    }
+
+    /// Registers the runner, which has to go well.
+    pub fn register(&self, url: &str, token: &str, labels: &str) {
+        let said = self.run(&[
+            "register",
+            "--no-interactive",
+            "--instance",
+            url,
+            "--token",
+            token,
+            "--name",
+            "e2e",
+            "--labels",
+            labels,
+        ]);
+        assert_eq!(said.code, Some(0), "{}", said.text);
+        assert!(said.text.contains("Runner registered successfully"), "{}", said.text);
+    }
+
+    /// Starts the daemon.
+    pub fn daemon(&self, args: &[&str]) -> Daemon {
+        let mut child = self
+            .command(&[&["daemon"], args].concat())
+            .spawn()
+            .expect("the daemon starts");
+        let stderr = child.stderr.take().expect("a pipe");
+        let (sender, lines) = channel();
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Daemon {
+            child,
+            lines,
+            said: String::new(),
+        }
+    }
+
+    /// What lies in the directory of jobs and of the data directory's tasks: nothing, once all is done.
+    pub fn left(&self) -> Vec<PathBuf> {
+        let entries = |path: &Path| -> Vec<PathBuf> {
+            let entries = fs::read_dir(path).into_iter().flatten();
+            entries.map(|entry| entry.expect("an entry").path()).collect()
+        };
+        let mut left = entries(&self.path("jobs"));
+        for connection in entries(&self.path(".gantry/tasks")) {
+            left.extend(entries(&connection));
+        }
+        left
+    }
+}
+
+/// A daemon that runs; it is killed when this is dropped.
+pub struct Daemon {
+    child: Child,
+    lines: Receiver<String>,
+    said: String,
+}
+
+impl Daemon {
+    /// Waits until the daemon has said something that contains this text.
+    pub fn wait_for(&mut self, text: &str) {
+        let deadline = Instant::now() + PATIENCE;
+        while !self.said.contains(text) {
+            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+                Ok(line) => self.said.extend([line.as_str(), "\n"]),
+                Err(RecvTimeoutError::Timeout) => panic!("the daemon never said {text:?}:\n{}", self.said),
+                Err(RecvTimeoutError::Disconnected) => {
+                    panic!("the daemon ended without {text:?}:\n{}", self.said)
+                }
+            }
+        }
+    }
+
+    /// Sends a signal.
+    pub fn signal(&self, signal: Signal) {
+        kill_process(self.pid(), signal).expect("the daemon is there");
+    }
+
+    /// Its process id.
+    pub fn pid(&self) -> Pid {
+        Pid::from_child(&self.child)
+    }
+
+    /// Waits for its end.
+    pub fn end(mut self) -> Said {
+        let status = self.wait();
+        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
+            self.said.extend([line.as_str(), "\n"]);
+        }
+        Said {
+            code: status.code(),
+            text: std::mem::take(&mut self.said),
+        }
+    }
+
+    /// Stops it with SIGTERM, which has to go well.
+    pub fn stop(self) -> Said {
+        self.signal(Signal::TERM);
+        let said = self.end();
+        assert_eq!(said.code, Some(0), "{}", said.text);
+        said
+    }
+
+    /// Kills it as an operator would who has lost patience.
+    pub fn kill(mut self) {
+        self.child.kill().expect("the daemon is there");
+        self.wait();
+    }
+
+    fn wait(&mut self) -> ExitStatus {
+        let deadline = Instant::now() + PATIENCE;
+        loop {
+            if let Some(status) = self.child.try_wait().expect("the daemon can be waited for") {
+                return status;
+            }
+            assert!(Instant::now() < deadline, "the daemon does not end");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+    }
+}
+
+impl Drop for Daemon {
+    fn drop(&mut self) {
+        if matches!(self.child.try_wait(), Ok(None)) {
+            drop(self.child.kill());
+            drop(self.child.wait());
+        }
+        if std::thread::panicking() {
+            while let Ok(line) = self.lines.try_recv() {
+                self.said.extend([line.as_str(), "\n"]);
+            }
+            eprintln!("the daemon said:\n{}", self.said);
+        }
+    }
+}

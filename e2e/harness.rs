@@ -96,7 +96,11 @@ impl Place {
             labels,
         ]);
         assert_eq!(said.code, Some(0), "{}", said.text);
-        assert!(said.text.contains("Runner registered successfully"), "{}", said.text);
+        assert!(
+            said.text.contains("Runner registered successfully"),
+            "{}",
+            said.text
+        );
     }
 
     /// Starts the daemon.
@@ -147,7 +151,10 @@ impl Daemon {
     pub fn wait_for(&mut self, text: &str) {
         let deadline = Instant::now() + PATIENCE;
         while !self.said.contains(text) {
-            match self.lines.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+            match self
+                .lines
+                .recv_timeout(deadline.saturating_duration_since(Instant::now()))
+            {
                 Ok(line) => self.said.extend([line.as_str(), "\n"]),
                 Err(RecvTimeoutError::Timeout) => panic!("the daemon never said {text:?}:\n{}", self.said),
                 Err(RecvTimeoutError::Disconnected) => {

@@ -21,7 +21,6 @@ impl Connection {
     ///
     /// # Errors
     /// The file cannot be read or is empty.
-    #[allow(dead_code, reason = "the daemon calls it")]
     pub fn read_token(&self) -> anyhow::Result<Secret> {
         match self.token_file() {
             Some(path) => secret_in(path).map_err(anyhow::Error::msg),
@@ -39,7 +38,6 @@ impl Connection {
 
 impl Journal {
     /// The data directory: the one that is named, else `.gantry` beside the runner file.
-    #[allow(dead_code, reason = "the daemon calls it")]
     pub fn directory(&self, runner_file: &Path) -> PathBuf {
         if self.dir.is_empty() {
             runner_file.with_file_name(".gantry")

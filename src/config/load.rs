@@ -110,7 +110,6 @@ impl Loaded {
     ///
     /// # Errors
     /// The file cannot be read or is wrong; the old values go on to count.
-    #[allow(dead_code, reason = "the daemon calls it")]
     pub fn reload(&self) -> Result<Self, Rejected> {
         load(self.given.clone())
     }

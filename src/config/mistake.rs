@@ -135,7 +135,6 @@ impl Rejected {
     }
 
     /// One line for each mistake, for a log.
-    #[allow(dead_code, reason = "the daemon calls it")]
     pub fn lines(&self) -> Vec<String> {
         let file = self.file.as_deref();
         self.mistakes

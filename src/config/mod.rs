@@ -33,11 +33,7 @@ mod yaml;
 
 pub use document::{example, schema};
 pub use duration::GoDuration;
-#[allow(unused_imports, reason = "the daemon keeps what it loaded")]
 pub use load::{Flag, Given, Loaded, load};
-#[allow(unused_imports, reason = "the daemon reloads")]
-pub use mistake::Rejected;
-#[allow(unused_imports, reason = "the daemon reloads")]
 pub use reload::{Change, changes};
 pub use secret::Secret;
 #[allow(

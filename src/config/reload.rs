@@ -8,7 +8,6 @@ use super::shape::Leaf;
 
 /// A key whose value is another one now.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(dead_code, reason = "the daemon calls it")]
 pub struct Change {
     /// The key's path.
     pub key: String,
@@ -26,7 +25,6 @@ impl fmt::Display for Change {
 }
 
 /// Lists what is different, in the order of the table.
-#[allow(dead_code, reason = "the daemon calls it")]
 pub fn changes(old: &Config, new: &Config) -> Vec<Change> {
     let (old, new) = (old.leaves(), new.leaves());
     let index = |leaves: &[Leaf]| -> BTreeMap<Vec<String>, Leaf> {

@@ -12,7 +12,6 @@ const PREFIXES: [char; 5] = ['k', 'm', 'g', 't', 'p'];
 
 impl Size {
     /// The bytes.
-    #[allow(dead_code, reason = "the daemon calls it")]
     pub fn bytes(self) -> u64 {
         self.0
     }

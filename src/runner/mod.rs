@@ -1,7 +1,5 @@
 //! Who this runner is to a forge: its labels, its registration file, the lock on it, and the way to the forge.
 
-#![allow(dead_code, reason = "the daemon uses the rest of it")]
-
 pub mod connection;
 pub mod file;
 pub mod labels;

@@ -16,7 +16,7 @@ use std::collections::HashMap;
 
 use actix::{Actor, ActorFutureExt, Addr, AsyncContext, Context, Handler, ResponseFuture, WrapFuture};
 use gantry_engine::chain::Chain;
-use gantry_protocols::forge::TaskId;
+use gantry_protocols::forge::{Conclusion, TaskId};
 use tokio::sync::oneshot;
 
 pub use messages::{Drained, Reconfigure, RequestStop, RunUntilDrained, StopLevel};
@@ -124,13 +124,17 @@ impl Supervisor {
             };
             // Whatever the forge has yet to be told, nothing of the job runs any more.
             running.slot = None;
-            let is_parked = if let Some(ended) = answer.ok().flatten() {
+            let ended = answer.ok().flatten();
+            let is_cancelled = ended
+                .as_ref()
+                .is_some_and(|ended| ended.conclusion == Conclusion::Cancelled);
+            let is_parked = if let Some(ended) = ended {
                 supervisor.on_ended(ended, running, context)
             } else {
                 tracing::error!(%task, "the job's actor has died");
                 supervisor.deliver(running.journal, LeftBehind::ByActor, context)
             };
-            let effects = supervisor.state.on_job_ended(task, is_parked);
+            let effects = supervisor.state.on_job_ended(task, is_parked, is_cancelled);
             supervisor.apply(effects, context);
         }));
     }

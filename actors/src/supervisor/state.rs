@@ -94,7 +94,8 @@ impl State {
     }
 
     /// A job has ended, in whatever way; its forge may not know yet.
-    pub fn on_job_ended(&mut self, task: TaskId, is_parked: bool) -> Vec<Effect> {
+    pub fn on_job_ended(&mut self, task: TaskId, is_parked: bool, is_cancelled: bool) -> Vec<Effect> {
+        self.cancelled_jobs |= is_cancelled && self.level >= StopLevel::Cancelling;
         self.running.remove(&task);
         if is_parked {
             self.delivering.insert(task);
@@ -123,8 +124,7 @@ impl State {
         effects
     }
 
-    fn stop_jobs(&mut self) -> Option<Effect> {
-        self.cancelled_jobs |= self.level >= StopLevel::Cancelling && !self.running.is_empty();
+    fn stop_jobs(&self) -> Option<Effect> {
         match self.level {
             StopLevel::Running | StopLevel::Draining => None,
             StopLevel::Cancelling => Some(Effect::CancelJobs),
@@ -196,9 +196,12 @@ mod tests {
         let mut state = started();
         assert_eq!(show(&state.on_claimed(claims(&[1]))), ["start 1", "Claim"]);
         assert_eq!(show(&state.on_claimed(claims(&[2]))), ["start 2", "Claim"]);
-        assert_eq!(show(&state.on_job_ended(TaskId(1), false)), [""; 0]);
+        assert_eq!(show(&state.on_job_ended(TaskId(1), false, false)), [""; 0]);
         assert_eq!(show(&state.on_claimed(Claimed::Ended)), [""; 0]);
-        assert_eq!(show(&state.on_job_ended(TaskId(2), false)), ["finish Running"]);
+        assert_eq!(
+            show(&state.on_job_ended(TaskId(2), false, false)),
+            ["finish Running"]
+        );
     }
 
     #[test]
@@ -216,22 +219,26 @@ mod tests {
         assert_eq!(show(&state.on_stop(StopLevel::Draining)), [""; 0]);
         assert_eq!(show(&state.on_stop(StopLevel::Cancelling)), ["CancelJobs"]);
         assert_eq!(show(&state.on_stop(StopLevel::Killing)), ["KillJobs"]);
-        assert_eq!(show(&state.on_job_ended(TaskId(1), false)), ["finish Killing"]);
+        assert_eq!(
+            show(&state.on_job_ended(TaskId(1), false, false)),
+            ["finish Killing"]
+        );
     }
 
     #[test]
-    fn only_a_stop_that_meets_jobs_has_cancelled_any() {
-        for (jobs, cancelled) in [(&[][..], false), (&[TaskId(1)][..], true)] {
+    fn only_a_job_that_a_stop_has_ended_was_cancelled_by_it() {
+        for (level, is_cancelled, expected) in [
+            (StopLevel::Cancelling, false, false),
+            (StopLevel::Cancelling, true, true),
+            (StopLevel::Draining, true, false),
+        ] {
             let mut state = started();
-            let claimed: Vec<i64> = jobs.iter().map(|task| task.0).collect();
-            let _effects = state.on_claimed(claims(&claimed));
-            let _effects = state.on_stop(StopLevel::Cancelling);
-            let mut effects = state.on_claimed(Claimed::Ended);
-            for job in jobs {
-                effects.extend(state.on_job_ended(*job, false));
-            }
+            let _effects = state.on_claimed(claims(&[1]));
+            let _effects = state.on_stop(level);
+            let _effects = state.on_claimed(Claimed::Ended);
+            let effects = state.on_job_ended(TaskId(1), false, is_cancelled);
             assert!(
-                matches!(effects.last(), Some(Effect::Finish(drained)) if drained.cancelled_jobs == cancelled),
+                matches!(effects.last(), Some(Effect::Finish(drained)) if drained.cancelled_jobs == expected),
                 "{effects:?}"
             );
         }
@@ -245,14 +252,17 @@ mod tests {
             ["StopClaiming", "CancelJobs"]
         );
         assert_eq!(show(&state.on_claimed(claims(&[7]))), ["start 7", "CancelJobs"]);
-        assert_eq!(show(&state.on_job_ended(TaskId(7), false)), ["finish Cancelling"]);
+        assert_eq!(
+            show(&state.on_job_ended(TaskId(7), false, false)),
+            ["finish Cancelling"]
+        );
     }
 
     #[test]
     fn a_job_that_waits_for_its_forge_has_ended_and_a_drain_waits_for_it() {
         let mut state = started();
         assert_eq!(show(&state.on_claimed(claims(&[1]))), ["start 1", "Claim"]);
-        assert_eq!(show(&state.on_job_ended(TaskId(1), true)), [""; 0]);
+        assert_eq!(show(&state.on_job_ended(TaskId(1), true, false)), [""; 0]);
         // It is handed out again by a forge that did not hear of its end.
         assert_eq!(show(&state.on_claimed(claims(&[1]))), ["Claim"]);
         assert_eq!(show(&state.on_claimed(Claimed::Ended)), [""; 0]);

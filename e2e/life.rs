@@ -1,8 +1,8 @@
 //! From registration to the end of the process.
 
 use gantry_fakes::FakeForge;
-use rustix::process::Signal;
 use gantry_fakes::forge::{Dialect, Status};
+use rustix::process::Signal;
 
 use super::harness::Place;
 

@@ -137,6 +137,7 @@ fn a_job_runs_and_its_rows_come_before_its_report() {
         Drained {
             level: StopLevel::Running,
             refused: false,
+            cancelled_jobs: false,
             undelivered: 0,
         }
     );

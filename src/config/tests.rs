@@ -1,4 +1,5 @@
 use super::load::{Flag, parse};
+use super::mistake::Rejected;
 use super::*;
 
 const EXAMPLE: &str = include_str!("../../config.example.yaml");

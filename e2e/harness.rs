@@ -3,15 +3,15 @@
 use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
-use std::time::{Duration, Instant};
+use std::process::{Child, Command, Stdio};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
+use std::time::Duration;
 
 use rustix::process::{Pid, Signal, kill_process};
 use tempfile::TempDir;
 
 /// How long anything may take before a test fails.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub const PATIENCE: Duration = Duration::from_mins(1);
 
 /// A directory in which a runner is registered and run.
 pub struct Place {
@@ -55,6 +55,7 @@ impl Place {
     }
 
     /// The binary with its configuration and an environment of its own.
+    #[expect(clippy::disallowed_methods, reason = "it starts the program under test")]
     pub fn command(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_gantry"));
         command
@@ -110,7 +111,7 @@ impl Place {
             .spawn()
             .expect("the daemon starts");
         let stderr = child.stderr.take().expect("a pipe");
-        let (sender, lines) = channel();
+        let (sender, lines) = sync_channel(4096);
         std::thread::spawn(move || {
             for line in BufReader::new(stderr).lines().map_while(Result::ok) {
                 if sender.send(line).is_err() {
@@ -149,37 +150,31 @@ pub struct Daemon {
 impl Daemon {
     /// Waits until the daemon has said something that contains this text.
     pub fn wait_for(&mut self, text: &str) {
-        let deadline = Instant::now() + PATIENCE;
         while !self.said.contains(text) {
-            match self
-                .lines
-                .recv_timeout(deadline.saturating_duration_since(Instant::now()))
-            {
+            match self.lines.recv_timeout(PATIENCE) {
                 Ok(line) => self.said.extend([line.as_str(), "\n"]),
-                Err(RecvTimeoutError::Timeout) => panic!("the daemon never said {text:?}:\n{}", self.said),
-                Err(RecvTimeoutError::Disconnected) => {
-                    panic!("the daemon ended without {text:?}:\n{}", self.said)
-                }
+                Err(RecvTimeoutError::Timeout) => panic!("the daemon never said {text:?}"),
+                Err(RecvTimeoutError::Disconnected) => panic!("the daemon ended without {text:?}"),
             }
         }
     }
 
     /// Sends a signal.
     pub fn signal(&self, signal: Signal) {
-        kill_process(self.pid(), signal).expect("the daemon is there");
-    }
-
-    /// Its process id.
-    pub fn pid(&self) -> Pid {
-        Pid::from_child(&self.child)
+        kill_process(Pid::from_child(&self.child), signal).expect("the daemon is there");
     }
 
     /// Waits for its end.
     pub fn end(mut self) -> Said {
-        let status = self.wait();
-        while let Ok(line) = self.lines.recv_timeout(PATIENCE) {
-            self.said.extend([line.as_str(), "\n"]);
+        loop {
+            match self.lines.recv_timeout(PATIENCE) {
+                Ok(line) => self.said.extend([line.as_str(), "\n"]),
+                // The pipe is closed when the daemon has ended: it gives it to no job.
+                Err(RecvTimeoutError::Disconnected) => break,
+                Err(RecvTimeoutError::Timeout) => panic!("the daemon does not end"),
+            }
         }
+        let status = self.child.wait().expect("the daemon can be waited for");
         Said {
             code: status.code(),
             text: std::mem::take(&mut self.said),
@@ -197,18 +192,7 @@ impl Daemon {
     /// Kills it as an operator would who has lost patience.
     pub fn kill(mut self) {
         self.child.kill().expect("the daemon is there");
-        self.wait();
-    }
-
-    fn wait(&mut self) -> ExitStatus {
-        let deadline = Instant::now() + PATIENCE;
-        loop {
-            if let Some(status) = self.child.try_wait().expect("the daemon can be waited for") {
-                return status;
-            }
-            assert!(Instant::now() < deadline, "the daemon does not end");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+        self.child.wait().expect("the daemon can be waited for");
     }
 }
 

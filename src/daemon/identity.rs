@@ -168,7 +168,7 @@ fn of_connection(
 }
 
 /// The first list that is not empty.
-fn wanted<'a, const N: usize>(lists: [Option<&'a Vec<String>>; N]) -> &'a [String] {
+fn wanted<const N: usize>(lists: [Option<&Vec<String>>; N]) -> &[String] {
     lists
         .into_iter()
         .flatten()

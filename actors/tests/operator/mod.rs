@@ -72,7 +72,7 @@ impl Bench {
         std::fs::create_dir_all(&source).unwrap();
         let sandboxes = HostSandboxes {
             root: self.path("jobs"),
-            source,
+            source: Some(source),
             tool_cache: None,
             copy_ignored: false,
             allowed_environment: Vec::new(),

@@ -182,6 +182,31 @@ fn the_tree_makes_room_for_the_menu_and_comes_back() {
     project.assert_nothing_left();
 }
 
+#[test]
+fn the_tree_shows_the_whole_log_at_the_hold_and_only_once() {
+    let workflow = "\
+name: ci
+on: push
+jobs: {build: {runs-on: x, steps: [{name: Long, run: 'seq -f row-%05g 5000; exit 7'}]}}
+";
+    let project = Project::with_workflow(workflow);
+    let mut session = session(&project, "xterm", &[]);
+    session
+        .wait_for("✗ ci / build / Long\n")
+        .wait_for("│ row-00001\n")
+        .wait_for("│ row-05000\n")
+        .wait_for(PROMPT)
+        .type_keys("g\n")
+        .wait_for("✗ ci / build / Long\n")
+        .wait_for(" rows stand above)\n");
+    let shown = assert_end(session.finish(), 1, &["1 job: 1 failure"]);
+    // A row of the log, not one of the live picture, which indents them more.
+    let of_log = shown.lines().filter_map(|line| line.strip_prefix("  │ row-"));
+    let want = (1..=5000).map(|row| format!("{row:05}"));
+    assert!(of_log.eq(want), "{shown}");
+    project.assert_nothing_left();
+}
+
 const SIDE_BY_SIDE: &str = "\
 name: ci
 on: push

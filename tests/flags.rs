@@ -23,6 +23,8 @@ fn a_workflow_can_tell_that_it_runs_locally() {
     ] {
         let outcome = project(show).exec(flags);
         outcome.assert_code(0).assert_contains(&format!("] {expected}\n"));
+        // They are the same in every step, and no news.
+        outcome.assert_absent("ACT_EXEC: true");
     }
 }
 

@@ -143,6 +143,7 @@ fn events_tell_what_observations_do_not() {
     for event in [
         Event::RunStarted {
             run: job("build").run,
+            jobs: Vec::new(),
             time: at(0),
         },
         Event::JobStarted {

@@ -182,7 +182,7 @@ impl<W: Write + Send> Renderer for Json<W> {
     fn event(&mut self, event: &Event) -> io::Result<()> {
         match event {
             Event::Rows { job, batch } => self.rows(job, batch),
-            Event::RunStarted { run, time } => self.line(*time, &Line::of_run("run_started", run)),
+            Event::RunStarted { run, time, .. } => self.line(*time, &Line::of_run("run_started", run)),
             Event::RunFinished {
                 run,
                 conclusion,
@@ -255,11 +255,13 @@ fn of_step_event(event: &Event) -> Option<(SystemTime, Line<'_>)> {
             name,
             outcome,
             conclusion,
+            reason,
             duration,
             time,
         } => {
             let line = Line {
                 outcome: Some(outcome.as_str()),
+                reason: reason.as_deref(),
                 ..Line::of_step("step_finished", job, *index, name)
             };
             Some((*time, line.ended(*conclusion).after(*duration)))

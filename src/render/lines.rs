@@ -81,9 +81,16 @@ impl<W: Write> Lines<W> {
 }
 
 /// What a person reads about the end of a step.
-fn step_end(name: &str, outcome: Conclusion, conclusion: Conclusion, duration: Duration) -> String {
+fn step_end(
+    name: &str,
+    outcome: Conclusion,
+    conclusion: Conclusion,
+    reason: Option<&str>,
+    duration: Duration,
+) -> String {
     if outcome == Conclusion::Skipped {
-        return format!("- skipped: {name}");
+        let reason = reason.map(|reason| format!(" ({reason})")).unwrap_or_default();
+        return format!("- skipped: {name}{reason}");
     }
     let tolerated = if outcome == conclusion { "" } else { ", tolerated" };
     format!(
@@ -117,6 +124,7 @@ impl<W: Write + Send> Renderer for Lines<W> {
                 name,
                 outcome,
                 conclusion,
+                reason,
                 duration,
                 ..
             } => {
@@ -124,7 +132,7 @@ impl<W: Write + Send> Renderer for Lines<W> {
                     self.silent.remove(&key(job));
                 }
                 self.announce_step(job);
-                let text = step_end(name, *outcome, *conclusion, *duration);
+                let text = step_end(name, *outcome, *conclusion, reason.as_deref(), *duration);
                 self.note(job, colour_of(*outcome), &text);
             }
             Event::Annotation { job, annotation, .. } => self.closing.annotation(job, annotation),

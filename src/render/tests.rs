@@ -62,6 +62,7 @@ fn story() -> Vec<Event> {
     vec![
         Event::RunStarted {
             run: run(),
+            jobs: Vec::new(),
             time: TIME,
         },
         Event::JobStarted {
@@ -81,6 +82,7 @@ fn story() -> Vec<Event> {
             name,
             outcome,
             conclusion,
+            reason: None,
             duration: LASTED,
             time: TIME,
         },
@@ -96,6 +98,7 @@ fn story() -> Vec<Event> {
             name: "Tidy".to_owned(),
             outcome: Conclusion::Skipped,
             conclusion: Conclusion::Skipped,
+            reason: Some("its condition is false: no".to_owned()),
             duration: Duration::ZERO,
             time: TIME,
         },
@@ -164,7 +167,7 @@ fn a_run_reads_as_a_story() {
         [ci/Build] ##[error]exit code 2\n\
         [ci/Build] \n\
         [ci/Build] - failure, tolerated: Run make (1.5 s)\n\
-        [ci/Build] - skipped: Tidy\n\
+        [ci/Build] - skipped: Tidy (its condition is false: no)\n\
         [ci/Build] success (1.5 s)\n\
         [ci/Docs] skipped: its `if` is false\n\
         \n\
@@ -208,7 +211,7 @@ fn each_event_and_each_row_is_an_object() {
         r#""row","workflow":"ci","job":"build","step":0,"row":""}"#,
         r#""step_finished","workflow":"ci","job":"build","job_name":"Build","step":0,"step_name":"Run make","outcome":"failure","conclusion":"success","seconds":1.5}"#,
         r#""step_started","workflow":"ci","job":"build","job_name":"Build","step":1,"step_name":"Tidy"}"#,
-        r#""step_finished","workflow":"ci","job":"build","job_name":"Build","step":1,"step_name":"Tidy","outcome":"skipped","conclusion":"skipped","seconds":0.0}"#,
+        r#""step_finished","workflow":"ci","job":"build","job_name":"Build","step":1,"step_name":"Tidy","reason":"its condition is false: no","outcome":"skipped","conclusion":"skipped","seconds":0.0}"#,
         r#""annotation","workflow":"ci","job":"build","job_name":"Build","step":0,"annotation":{"level":"error","message":"no rule","file":"Makefile","line":3,"end_line":3}}"#,
         r#""summary","workflow":"ci","job":"build","job_name":"Build","step":0,"summary":"All **well**.\n"}"#,
         r#""job_finished","workflow":"ci","job":"build","job_name":"Build","conclusion":"success","seconds":1.5}"#,

@@ -70,7 +70,7 @@ impl Trace {
     pub fn event(&self, event: &Event) {
         let mut book = self.book();
         match event {
-            Event::RunStarted { run, time } => {
+            Event::RunStarted { run, time, .. } => {
                 book.runs.insert(run.index, *time);
             }
             Event::JobOffered { job, time } => self.story(&mut book, job).offered = Some(*time),

@@ -91,7 +91,11 @@ fn traced(events: &[Event], observations: &[Observation]) -> Vec<String> {
 fn story() -> (Vec<Event>, Vec<Observation>) {
     let run = job("build").run;
     let events = vec![
-        Event::RunStarted { run, time: at(1000) },
+        Event::RunStarted {
+            run,
+            jobs: Vec::new(),
+            time: at(1000),
+        },
         Event::JobStarted {
             job: job("build"),
             time: at(1030),

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
+use gantry_engine::plan::graph::PlannedJob;
 use gantry_engine::plan::{Conclusion, JobCondition};
 use gantry_protocols::forge::{Annotation, LogBatch, Summary};
 
@@ -33,6 +34,8 @@ pub enum Event {
     RunStarted {
         /// The run.
         run: RunRef,
+        /// Its jobs as they are written, in the order of the file.
+        jobs: Vec<PlannedJob>,
         /// When.
         time: SystemTime,
     },
@@ -111,6 +114,8 @@ pub enum Event {
         outcome: Conclusion,
         /// How it ended after `continue-on-error`.
         conclusion: Conclusion,
+        /// Why it was skipped, if it was and that is known.
+        reason: Option<String>,
         /// How long it took.
         duration: Duration,
         /// When.

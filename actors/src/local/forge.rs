@@ -14,6 +14,7 @@ use gantry_protocols::forge::{
 };
 use tokio::sync::{Notify, mpsc};
 
+use super::reasons::Reasons;
 use super::state::{Effect, State};
 use super::{Event, JobRef, PlannedRun};
 use crate::job::intake::Prepared;
@@ -26,6 +27,8 @@ pub(super) struct LocalForge {
     clock: Clock,
     /// What the runs know to be secret: a reason may quote it.
     masks: Masks,
+    /// Why steps were skipped.
+    reasons: Arc<Reasons>,
     /// Something can be claimed, or nothing ever will.
     offered: Notify,
     /// One for each job that may be cancelled.
@@ -39,6 +42,7 @@ impl LocalForge {
         events: mpsc::Sender<Event>,
         clock: Clock,
         masks: Masks,
+        reasons: Arc<Reasons>,
     ) -> Self {
         Self {
             state: Mutex::new(State::new(runs)),
@@ -46,6 +50,7 @@ impl LocalForge {
             events,
             clock,
             masks,
+            reasons,
             offered: Notify::new(),
             cancels: Mutex::default(),
         }
@@ -55,11 +60,12 @@ impl LocalForge {
     pub async fn start(&self) {
         let (runs, effects) = {
             let mut state = self.state();
-            (state.run_refs(), state.on_start())
+            (state.runs(), state.on_start())
         };
-        for run in runs {
+        for (run, jobs) in runs {
             self.tell(Event::RunStarted {
                 run,
+                jobs,
                 time: self.clock.now(),
             })
             .await;
@@ -168,6 +174,10 @@ impl LocalForge {
         } = step;
         let event = match (stopped, outcome, conclusion) {
             (Some(time), Some(outcome), Some(conclusion)) => Event::StepFinished {
+                reason: self
+                    .reasons
+                    .take(&job, index)
+                    .filter(|_| outcome == forge::Conclusion::Skipped),
                 job,
                 index,
                 name,
@@ -253,6 +263,7 @@ impl Forge for LocalForge {
             let Ok(job) = self.job(report.task) else {
                 return Ok(());
             };
+            self.reasons.forget(&job);
             let conclusion = engine_conclusion(report.conclusion);
             let duration = report
                 .stopped

@@ -6,6 +6,7 @@
 mod event;
 mod forge;
 mod host;
+mod reasons;
 mod state;
 
 use std::sync::Arc;
@@ -26,6 +27,7 @@ use crate::log_stream::Batching;
 use crate::mailbox::tell;
 use crate::supervisor::{RequestStop, RunUntilDrained, StopLevel, Supervisor};
 use forge::LocalForge;
+use reasons::Reasons;
 
 /// A run that is checked and ready to start.
 pub struct PlannedRun {
@@ -72,7 +74,7 @@ pub async fn execute(
         runs,
         capacity,
         sandboxes,
-        settings,
+        mut settings,
         runner_name,
         secrets,
     } = options;
@@ -87,7 +89,10 @@ pub async fn execute(
     sandboxes.prepare().await;
     let clock = Clock::start();
     let intake = Arc::new(Prepared::default());
-    let forge = Arc::new(LocalForge::new(runs, intake.clone(), events, clock, masks));
+    let reasons = Arc::new(Reasons::new(settings.observer.take()));
+    settings.observer = Some(reasons.clone());
+    let forge = LocalForge::new(runs, intake.clone(), events, clock, masks, reasons);
+    let forge = Arc::new(forge);
     forge.start().await;
     let context = JobContext {
         forge: forge.clone(),

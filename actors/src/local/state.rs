@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 
 use gantry_engine::plan::concurrency::{Admission, Registry};
-use gantry_engine::plan::graph::{Effect as RunEffect, JobResult};
+use gantry_engine::plan::graph::{Effect as RunEffect, JobResult, PlannedJob};
 use gantry_engine::plan::{Conclusion, JobCondition, JobPlan};
 use gantry_protocols::forge::TaskId;
 
@@ -77,9 +77,10 @@ impl State {
         }
     }
 
-    /// The runs by name.
-    pub fn run_refs(&self) -> Vec<RunRef> {
-        self.runs.iter().map(|(run, ..)| run.clone()).collect()
+    /// The runs by name, each with its jobs as they are written.
+    pub fn runs(&self) -> Vec<(RunRef, Vec<PlannedJob>)> {
+        let of = |(run, planned, _): &(RunRef, PlannedRun, _)| (run.clone(), planned.run.planned_jobs());
+        self.runs.iter().map(of).collect()
     }
 
     /// How each run ended; one that has not is cancelled.

@@ -116,7 +116,7 @@ impl Session<'_> {
         push_map(
             &mut header,
             "env",
-            &super::script::shown_environment(self.view.env.iter(), prepared),
+            &super::script::shown_environment(self.listed_environment(), prepared),
         );
         header.push_str("##[endgroup]\n");
         self.log.text(&header);

@@ -105,6 +105,8 @@ pub struct Settings {
     pub show_secrets: bool,
     /// Variables below the `env` of the workflow; the `env` context has them too.
     pub env: Vec<(String, String)>,
+    /// Those of these variables that a step does not list in its log as long as they have this value.
+    pub unlisted: Vec<(String, String)>,
     /// The longest time that a job may take, whatever its `timeout-minutes` says.
     pub max_timeout: Option<Duration>,
     /// How actions of other repositories are had; without it only local ones run.

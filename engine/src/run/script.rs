@@ -97,7 +97,7 @@ impl Session<'_> {
         };
         let env = self.environment_of(prepared.frame, &prepared.identity, &layers, &files);
         let program = self.find_program(&script.shell.program, &env).await;
-        let shown = shown_environment(self.view.env.iter(), prepared);
+        let shown = shown_environment(self.listed_environment(), prepared);
         let description = script.shell.description(program.as_deref());
         self.log.text(&script_header(&script.text, &description, &shown));
 

@@ -81,6 +81,17 @@ impl<'a> Session<'a> {
         }
     }
 
+    /// The variables of the job that a step lists in its log.
+    pub fn listed_environment(&self) -> impl Iterator<Item = (&String, &String)> {
+        let unlisted = &self.runtime.settings.unlisted;
+        let is_listed = move |(name, value): &(&String, &String)| {
+            !unlisted
+                .iter()
+                .any(|(other, usual)| other == *name && usual == *value)
+        };
+        self.view.env.iter().filter(is_listed)
+    }
+
     pub async fn close(mut self, done: Done) -> StepReport {
         self.log.finish().await;
         self.runtime.collect_leaks(&mut self.log);

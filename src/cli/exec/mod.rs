@@ -188,6 +188,7 @@ impl Session<'_> {
             settings: Settings {
                 step_debug: flags.debug,
                 env: local_marks(flags).chain(given.env).collect(),
+                unlisted: local_marks(flags).collect(),
                 show_secrets: flags.insecure_secrets,
                 max_timeout: Some(config.runner.timeout.get()),
                 local_checkout: !flags.no_skip_checkout,

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 
 use gantry_actors::engine::plan::Conclusion;
+use gantry_actors::engine::plan::graph::PlannedJob;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 use super::model::{JobNode, Model, RunNode, State, StepNode};
@@ -29,6 +30,7 @@ pub const BEAT: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Weight {
     Row,
+    WaitingJob,
     DoneStep,
     DoneJob,
     BadStep,
@@ -42,6 +44,7 @@ enum Weight {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Mark {
     Running,
+    Waiting,
     Ended(Conclusion),
     Tolerated,
     Row,
@@ -70,6 +73,7 @@ pub fn lines(model: &Model, now: SystemTime) -> Vec<Line> {
                 push_step(&mut lines, step, now);
             }
         }
+        lines.extend(run.waiting().map(|(job, needs)| waiting_line(job, &needs)));
     }
     lines
 }
@@ -122,6 +126,21 @@ fn job_line(job: &JobNode, now: SystemTime) -> Line {
         mark: mark(&job.state),
         text: job.name.to_string(),
         note: note(&job.state, now),
+    }
+}
+
+fn waiting_line(job: &PlannedJob, needs: &[&str]) -> Line {
+    let note = if needs.is_empty() {
+        "waits for its turn".to_owned()
+    } else {
+        format!("waits for {}", needs.join(", "))
+    };
+    Line {
+        weight: Weight::WaitingJob,
+        depth: 1,
+        mark: Mark::Waiting,
+        text: job.name.clone(),
+        note,
     }
 }
 
@@ -232,6 +251,7 @@ pub fn sum_up(model: &Model, now: SystemTime) -> String {
 pub fn text(line: &Line, width: usize, beat: usize, colour: bool) -> String {
     let (sign, code) = match line.mark {
         Mark::Running => (SPINNER[beat % SPINNER.len()], "36"),
+        Mark::Waiting => ("·", DIM),
         Mark::Ended(conclusion) => (sign(conclusion), colour_of(conclusion)),
         Mark::Tolerated => ("!", "33"),
         Mark::Row => ("│", DIM),
@@ -253,7 +273,7 @@ pub fn text(line: &Line, width: usize, beat: usize, colour: bool) -> String {
     out.push(b' ');
     let dimmed = matches!(
         line.mark,
-        Mark::Row | Mark::More | Mark::Ended(Conclusion::Skipped)
+        Mark::Row | Mark::More | Mark::Waiting | Mark::Ended(Conclusion::Skipped)
     );
     match (dimmed, line.depth) {
         (true, _) => push_coloured(&mut out, colour, DIM, &name),

@@ -11,7 +11,7 @@ mod tail;
 #[cfg(test)]
 mod tests;
 
-use std::io::{self, Write};
+use std::io::{self, BufWriter, Write};
 use std::time::{Duration, SystemTime};
 
 use gantry_actors::engine::clock::Clock;
@@ -25,6 +25,7 @@ use super::screen::Picture;
 use super::{Renderer, Screen, Style};
 use frame::BEAT;
 use model::{Expanded, Model};
+use tail::Piece;
 
 /// The size of a terminal that does not tell.
 const DEFAULT_SIZE: (usize, usize) = (24, 80);
@@ -91,8 +92,8 @@ impl Renderer for Tree {
             _ => {}
         }
         if let Some(expanded) = self.model.on_event(event) {
-            let text = log(&expanded, self.style);
-            self.screen.aside(|| print(&text))?;
+            let style = self.style;
+            self.screen.aside(|| print_log(expanded, style))?;
         }
         self.draw_if_due();
         Ok(())
@@ -113,9 +114,8 @@ impl Renderer for Tree {
 
     fn hold(&mut self, job: &ObservedJob) -> io::Result<()> {
         let expanded = self.model.on_hold(job);
-        let text = expanded.map(|expanded| log(&expanded, self.style));
         self.picture = None;
-        print(&text.unwrap_or_default())
+        expanded.map_or(Ok(()), |expanded| print_log(expanded, self.style))
     }
 
     fn resume(&mut self) -> io::Result<()> {
@@ -143,33 +143,40 @@ impl Renderer for Tree {
     }
 }
 
-/// The log of what failed as it stands above the tree.
-fn log(expanded: &Expanded, style: Style) -> Vec<u8> {
-    let Expanded {
-        title,
-        outcome,
-        rows,
-        earlier,
-    } = expanded;
-    let mut out = Vec::new();
-    let code = colour_of(*outcome);
-    push_coloured(&mut out, style.colour, code, frame::sign(*outcome));
-    out.push(b' ');
-    let title = printable(title).replace('\n', " ");
-    push_coloured(&mut out, style.colour, BOLD, &title);
-    out.push(b'\n');
-    let margin = |out: &mut Vec<u8>| push_coloured(out, style.colour, DIM, "  │ ");
-    if *earlier > 0 {
-        margin(&mut out);
-        let text = format!("({earlier} earlier rows; --plain shows every row)\n");
-        push_coloured(&mut out, style.colour, DIM, &text);
-    }
-    for row in rows {
-        margin(&mut out);
-        push_row(&mut out, row, style);
-        out.push(b'\n');
-    }
-    out
+/// Writes the log of what failed as it stands above the tree.
+fn write_log(out: &mut impl Write, expanded: Expanded, style: Style) -> io::Result<()> {
+    let Expanded { title, outcome, log } = expanded;
+    let mut line = Vec::new();
+    push_coloured(&mut line, style.colour, colour_of(outcome), frame::sign(outcome));
+    line.push(b' ');
+    let title = printable(&title).replace('\n', " ");
+    push_coloured(&mut line, style.colour, BOLD, &title);
+    line.push(b'\n');
+    out.write_all(&line)?;
+    log.read(&mut |piece| {
+        line.clear();
+        push_coloured(&mut line, style.colour, DIM, "  │ ");
+        match piece {
+            Piece::Row(row) => push_row(&mut line, row, style),
+            Piece::LeftOut(count) => {
+                let text = format!("({count} rows are left out here; --plain shows every row)");
+                push_coloured(&mut line, style.colour, DIM, &text);
+            }
+            Piece::Shown(count) => {
+                let text = format!("({count} rows stand above)");
+                push_coloured(&mut line, style.colour, DIM, &text);
+            }
+        }
+        line.push(b'\n');
+        out.write_all(&line)
+    })
+}
+
+/// Prints a log as it is read: it may be far longer than what should be in memory.
+fn print_log(expanded: Expanded, style: Style) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    write_log(&mut out, expanded, style)?;
+    out.flush()
 }
 
 fn print(text: &[u8]) -> io::Result<()> {

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use gantry_actors::engine::plan::Conclusion;
+use gantry_actors::engine::plan::graph::PlannedJob;
 use gantry_actors::engine::run::ObservedJob;
 use gantry_actors::local::{Event, JobRef, RunRef};
 use gantry_actors::protocols::forge::LogBatch;
 
-use super::tail::Tail;
+use super::tail::{Log, Tail};
 
 /// Of a step that was cancelled, this many rows are shown: it is rarely to blame.
 const ROWS_OF_CANCELLED: usize = 5;
@@ -53,6 +54,8 @@ pub struct RunNode {
     pub state: State,
     /// Its jobs in the order in which they began.
     pub jobs: Vec<JobNode>,
+    /// Those that have not begun, in the order of the file.
+    waiting: Vec<PlannedJob>,
 }
 
 /// A job.
@@ -63,7 +66,7 @@ pub struct JobNode {
     pub name: Arc<str>,
     /// How far it has come.
     pub state: State,
-    /// Its steps in the order in which they began; once it has ended, only those that did not end well.
+    /// Its steps in the order in which they began; once it has ended, only those that did not end well or never ran.
     pub steps: Vec<StepNode>,
     /// Rows that belong to no step.
     tail: Tail,
@@ -82,16 +85,14 @@ pub struct StepNode {
 }
 
 /// The log of something that did not end well, to be shown at once.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug)]
 pub struct Expanded {
     /// Workflow, job and step.
     pub title: String,
     /// How it ended.
     pub outcome: Conclusion,
-    /// The last rows.
-    pub rows: Vec<String>,
-    /// How many rows came before them.
-    pub earlier: u64,
+    /// All rows, or as much of them as is worth it.
+    pub log: Log,
 }
 
 /// All runs.
@@ -109,7 +110,7 @@ impl Model {
     /// Takes an event; yields a log if one is to be shown now.
     pub fn on_event(&mut self, event: &Event) -> Option<Expanded> {
         match event {
-            Event::RunStarted { run, time } => self.on_run_started(run, *time),
+            Event::RunStarted { run, jobs, time } => self.on_run_started(run, jobs, *time),
             Event::JobStarted { job, time } => self.on_job(job, State::Running(*time)),
             Event::JobSkipped {
                 job,
@@ -132,11 +133,22 @@ impl Model {
                 index,
                 outcome,
                 conclusion,
+                reason,
                 duration,
                 ..
             } => {
-                let tolerated = outcome != conclusion;
-                return self.on_step_finished(job, *index, *outcome, tolerated, *duration);
+                let state = match outcome {
+                    Conclusion::Skipped => State::NeverRan {
+                        conclusion: *outcome,
+                        reason: reason.clone(),
+                    },
+                    outcome => State::Ended {
+                        outcome: *outcome,
+                        tolerated: outcome != conclusion,
+                        duration: *duration,
+                    },
+                };
+                return self.on_step_finished(job, *index, state);
             }
             Event::JobFinished {
                 job,
@@ -171,15 +183,16 @@ impl Model {
             .split_last()
             .filter(|(name, _)| name.is_empty())
             .map_or(&path[..], |(_, job)| job);
-        Some(Expanded::new(path, Conclusion::Failure, &tail))
+        Some(Expanded::new(path, Conclusion::Failure, tail))
     }
 
-    fn on_run_started(&mut self, run: &RunRef, time: SystemTime) {
+    fn on_run_started(&mut self, run: &RunRef, jobs: &[PlannedJob], time: SystemTime) {
         // Runs start in the order of their numbers.
         self.runs.push(RunNode {
             title: Arc::clone(&run.title),
             state: State::Running(time),
             jobs: Vec::new(),
+            waiting: jobs.to_vec(),
         });
     }
 
@@ -188,6 +201,7 @@ impl Model {
             return;
         };
         let State::Running(since) = node.state else { return };
+        node.waiting.clear();
         node.state = State::Ended {
             outcome,
             tolerated: false,
@@ -197,6 +211,7 @@ impl Model {
 
     fn on_job(&mut self, job: &JobRef, state: State) {
         if let Some(run) = self.runs.get_mut(job.run.index) {
+            run.waiting.retain(|planned| !planned.has(&job.key));
             run.jobs.push(JobNode {
                 key: Arc::clone(&job.key),
                 name: Arc::clone(&job.name),
@@ -232,29 +247,21 @@ impl Model {
         }
     }
 
-    fn on_step_finished(
-        &mut self,
-        job: &JobRef,
-        index: usize,
-        outcome: Conclusion,
-        tolerated: bool,
-        duration: Duration,
-    ) -> Option<Expanded> {
+    fn on_step_finished(&mut self, job: &JobRef, index: usize, state: State) -> Option<Expanded> {
         let step = self.job(job)?.step(index)?;
-        step.state = match outcome {
-            Conclusion::Skipped => State::NeverRan {
-                conclusion: outcome,
-                reason: None,
-            },
-            outcome => State::Ended {
-                outcome,
-                tolerated,
-                duration,
-            },
-        };
+        step.state = state;
         let tail = std::mem::take(&mut step.tail);
-        (step.state.is_bad() && !tolerated)
-            .then(|| Expanded::new(&[&job.run.title, &job.name, &step.name], outcome, &tail))
+        match step.state {
+            State::Ended {
+                outcome,
+                tolerated: false,
+                ..
+            } if step.state.is_bad() => {
+                let path = [&*job.run.title, &*job.name, step.name.as_str()];
+                Some(Expanded::new(&path, outcome, tail))
+            }
+            _ => None,
+        }
     }
 
     fn on_job_finished(
@@ -270,11 +277,31 @@ impl Model {
             tolerated,
             duration,
         };
-        node.steps.retain(|step| step.state.is_bad());
+        let never_ran = |state: &State| matches!(state, State::NeverRan { .. });
+        node.steps
+            .retain(|step| step.state.is_bad() || never_ran(&step.state));
         let tail = std::mem::take(&mut node.tail);
+        let has_culprit = node.steps.iter().any(|step| step.state.is_bad());
         // Without a step to blame, the reason is among the rows of the job itself.
-        (node.state.is_bad() && node.steps.is_empty())
-            .then(|| Expanded::new(&[&job.run.title, &job.name], outcome, &tail))
+        (node.state.is_bad() && !has_culprit)
+            .then(|| Expanded::new(&[&job.run.title, &job.name], outcome, tail))
+    }
+}
+
+impl RunNode {
+    /// The jobs that have not begun, each with those of its needs that are not over.
+    pub fn waiting(&self) -> impl Iterator<Item = (&PlannedJob, Vec<&str>)> {
+        self.waiting.iter().map(|job| {
+            let needs = job.needs.iter().map(String::as_str);
+            (job, needs.filter(|need| self.is_open(need)).collect())
+        })
+    }
+
+    /// Tells whether a job has not begun or runs.
+    fn is_open(&self, id: &str) -> bool {
+        let is_running = |job: &JobNode| matches!(job.state, State::Running(_));
+        let own = |job: &&JobNode| job.key.split(['(', '.']).next() == Some(id);
+        self.waiting.iter().any(|job| job.id == id) || self.jobs.iter().filter(own).any(is_running)
     }
 }
 
@@ -285,17 +312,14 @@ impl JobNode {
 }
 
 impl Expanded {
-    fn new(path: &[&str], outcome: Conclusion, tail: &Tail) -> Self {
-        let kept = tail.rows().len();
-        let left_out = match outcome {
-            Conclusion::Cancelled => kept.saturating_sub(ROWS_OF_CANCELLED),
-            _ => 0,
-        };
+    fn new(path: &[&str], outcome: Conclusion, tail: Tail) -> Self {
         Self {
             title: path.join(" / "),
             outcome,
-            rows: tail.rows().skip(left_out).map(str::to_owned).collect(),
-            earlier: tail.earlier() + left_out as u64,
+            log: match outcome {
+                Conclusion::Cancelled => tail.into_end(ROWS_OF_CANCELLED),
+                _ => tail.into_log(),
+            },
         }
     }
 }

@@ -30,7 +30,7 @@ use super::concurrency::Registry;
 use super::{Conclusion, JobCondition, JobPlan};
 use crate::expr::Object;
 use crate::mask::Masks;
-use crate::model::{Concurrency, Diagnostic, FieldError, Workflow};
+use crate::model::{Concurrency, Diagnostic, FieldError, NodeKind, Workflow};
 use frame::{Frame, FrameId, FramePhase, Holder, LegRef};
 pub use source::{Library, WorkflowSource, called_workflows, qualify};
 
@@ -66,6 +66,25 @@ pub struct JobResult {
     pub conclusion: Conclusion,
     /// The job's outputs.
     pub outputs: IndexMap<String, String>,
+}
+
+/// A job as it is written, before anything of it is decided.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlannedJob {
+    /// Its id; the key of its plan, or of each leg's plan, begins with it.
+    pub id: String,
+    /// The name that a person sees, or the id where the name is an expression.
+    pub name: String,
+    /// The ids of the jobs that it needs.
+    pub needs: Vec<String>,
+}
+
+impl PlannedJob {
+    /// Tells whether a key is that of this job, of one of its legs, or of a job in a workflow that it calls.
+    pub fn has(&self, key: &str) -> bool {
+        let rest = key.strip_prefix(self.id.as_str());
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['(', '.']))
+    }
 }
 
 /// Why a job that runs must end.
@@ -177,6 +196,28 @@ impl Run {
     /// The workflow's concurrency group, for an owner that keeps groups across runs.
     pub fn concurrency(&self) -> Option<&Concurrency> {
         self.concurrency.as_ref()
+    }
+
+    /// The jobs of the workflow that the run is for.
+    pub fn planned_jobs(&self) -> Vec<PlannedJob> {
+        let nodes = &self.frame(FrameId::ROOT).jobs;
+        let planned = nodes.iter().map(|node| {
+            let job = &node.job;
+            let name = match job.name.as_ref().map(|name| &name.node().kind) {
+                Some(NodeKind::String(name)) if !name.is_empty() => name.to_string(),
+                _ => job.id.to_string(),
+            };
+            PlannedJob {
+                id: job.id.to_string(),
+                name,
+                needs: node
+                    .needs
+                    .iter()
+                    .map(|need| nodes[*need].job.id.to_string())
+                    .collect(),
+            }
+        });
+        planned.collect()
     }
 
     /// How the run ended, once it has.

@@ -78,14 +78,11 @@ pub async fn execute(
         runner_name,
         secrets,
     } = options;
-    let masks = Masks::default();
-    let hidden = if settings.show_secrets { &[][..] } else { &secrets };
-    for (name, value) in hidden {
-        // The job that is given the secret says why it is not masked.
-        if let Err(refusal) = masks.add_secret(name, value) {
-            tracing::debug!(name, %refusal, "a secret is not masked");
-        }
-    }
+    let masks = if settings.show_secrets {
+        Masks::default()
+    } else {
+        masks(&secrets)
+    };
     sandboxes.prepare().await;
     let clock = Clock::start();
     let intake = Arc::new(Prepared::default());
@@ -126,4 +123,15 @@ pub async fn execute(
             },
         }
     }
+}
+
+fn masks(secrets: &[(String, String)]) -> Masks {
+    let masks = Masks::default();
+    for (name, value) in secrets {
+        // The job that is given the secret says why it is not masked.
+        if let Err(refusal) = masks.add_secret(name, value) {
+            tracing::debug!(name, %refusal, "a secret is not masked");
+        }
+    }
+    masks
 }

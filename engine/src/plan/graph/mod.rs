@@ -205,15 +205,15 @@ impl Run {
             let job = &node.job;
             let name = match job.name.as_ref().map(|name| &name.node().kind) {
                 Some(NodeKind::String(name)) if !name.is_empty() => name.to_string(),
-                _ => job.id.to_string(),
+                _ => job.id.clone(),
             };
             PlannedJob {
-                id: job.id.to_string(),
+                id: job.id.clone(),
                 name,
                 needs: node
                     .needs
                     .iter()
-                    .map(|need| nodes[*need].job.id.to_string())
+                    .map(|need| nodes[*need].job.id.clone())
                     .collect(),
             }
         });

@@ -34,6 +34,7 @@ pub fn run(wishes: Wishes, loaded: Loaded) -> exit::Result {
 async fn daemon(wishes: Wishes, loaded: Loaded) -> exit::Result {
     let signals = Signals::listen().context("cannot listen to signals")?;
     let identities = identity::find(&loaded.values, &wishes)?;
+    warn_of_unused(&loaded.values);
     let journal = open_journal(&loaded.values, &identities.file)?;
     let is_for_one = wishes.once || identities.all.iter().any(|identity| identity.ephemeral);
     let slots = if is_for_one {
@@ -62,6 +63,19 @@ async fn daemon(wishes: Wishes, loaded: Loaded) -> exit::Result {
     let ended = daemon.run(signals).await;
     drop(identities.lock);
     ended
+}
+
+/// Says which wishes have no effect in this version.
+fn warn_of_unused(config: &Config) {
+    let wishes = [
+        ("runner.allocate_pty", config.runner.allocate_pty),
+        ("metrics.enabled", config.metrics.enabled),
+        ("container.require_docker", config.container.require_docker),
+        ("cache.external_server", !config.cache.external_server.is_empty()),
+    ];
+    for (key, _) in wishes.iter().filter(|(_, is_wanted)| *is_wanted) {
+        tracing::warn!("`{key}` has no effect in this version");
+    }
 }
 
 fn open_journal(config: &Config, runner_file: &Path) -> anyhow::Result<Arc<Journal>> {

@@ -98,6 +98,7 @@ pub fn journal(config: &Config) -> journal::Settings {
 pub fn calls(config: &Config, identity: &Identity) -> gitea::Settings {
     gitea::Settings {
         fetch_timeout: config.runner.fetch_timeout.get(),
+        close_timeout: config.runner.report_close_timeout.get(),
         ephemeral: identity.ephemeral,
         ..gitea::Settings::default()
     }

@@ -39,6 +39,8 @@ pub struct Settings {
     pub fetch_timeout: Duration,
     /// How long it may take for anything else.
     pub call_timeout: Duration,
+    /// How long one attempt to tell the end of a job may take.
+    pub close_timeout: Duration,
     /// Whether the server removes the runner after its one job.
     pub ephemeral: bool,
 }
@@ -48,6 +50,7 @@ impl Default for Settings {
         Self {
             fetch_timeout: Duration::from_secs(5),
             call_timeout: Duration::from_mins(1),
+            close_timeout: Duration::from_secs(10),
             ephemeral: false,
         }
     }
@@ -185,7 +188,7 @@ impl GiteaForge {
     /// Sends the rows of one request; no number means that the log is closed and takes no more.
     async fn append_rows(&self, task: TaskId, request: UpdateLogRequest) -> Result<Option<RowIndex>, Error> {
         let (first, end) = (RowIndex(log::unsigned(request.index)), log::end_of(&request));
-        let answer = match self.update_log(&request).await {
+        let answer = match self.update_log(&request, self.settings.call_timeout).await {
             Ok(answer) => answer,
             Err(failure) if failure.seen == Seen::Archived => {
                 tracing::warn!(%task, "the forge has closed the log already; later rows are dropped");
@@ -217,14 +220,20 @@ impl GiteaForge {
         }
     }
 
-    async fn update_log(&self, request: &UpdateLogRequest) -> Result<UpdateLogResponse, Failure> {
-        let timeout = self.settings.call_timeout;
+    async fn update_log(
+        &self,
+        request: &UpdateLogRequest,
+        timeout: Duration,
+    ) -> Result<UpdateLogResponse, Failure> {
         let answer = self.service.call(UPDATE_LOG, Vec::new(), request, timeout);
         Ok(answer.await?.message)
     }
 
-    async fn update_task(&self, request: &UpdateTaskRequest) -> Result<UpdateTaskResponse, Error> {
-        let timeout = self.settings.call_timeout;
+    async fn update_task(
+        &self,
+        request: &UpdateTaskRequest,
+        timeout: Duration,
+    ) -> Result<UpdateTaskResponse, Error> {
         let answer = self.service.call(UPDATE_TASK, Vec::new(), request, timeout);
         Ok(answer.await?.message)
     }
@@ -240,7 +249,7 @@ impl GiteaForge {
                 outputs: BTreeMap::new(),
             }
         };
-        let directive = match self.update_task(&request).await {
+        let directive = match self.update_task(&request, self.settings.call_timeout).await {
             // A result that we have not sent means that somebody has ended the task.
             Ok(answer) => match answer.state.and_then(|state| conclusion_of(state.result)) {
                 Some(_) => Directive::Cancel,
@@ -310,7 +319,7 @@ impl GiteaForge {
                 }],
                 no_more: true,
             };
-            let answer = match self.update_log(&request).await {
+            let answer = match self.update_log(&request, self.settings.close_timeout).await {
                 Ok(answer) => answer,
                 Err(failure) if failure.seen == Seen::Archived => return Ok(()),
                 Err(failure) => return Err(failure.error),
@@ -337,7 +346,7 @@ impl GiteaForge {
             outputs: report.outputs.clone(),
         };
         for _ in 0..OUTPUT_TRIES {
-            let answer = self.update_task(&request).await;
+            let answer = self.update_task(&request, self.settings.close_timeout).await;
             let heard = !matches!(&answer, Err(error) if error.retry() == Retry::Unregistered);
             self.with(report.task, |task| task.conclusion_sent |= heard);
             for key in answer?.sent_outputs {

@@ -54,6 +54,8 @@ pub struct Session {
     keyboard: File,
     chunks: Receiver<Vec<u8>>,
     shown: String,
+    /// The first bytes of a character whose others have not come yet.
+    part: Vec<u8>,
     /// How much of what was shown has been waited for.
     seen: usize,
 }
@@ -83,6 +85,7 @@ impl Session {
             keyboard: screen,
             chunks,
             shown: String::new(),
+            part: Vec::new(),
             seen: 0,
         }
     }
@@ -140,8 +143,15 @@ impl Session {
     }
 
     fn keep(&mut self, chunk: &[u8]) {
+        self.part.extend_from_slice(chunk);
+        // The terminal hands out bytes, and a chunk may end within a character.
+        let whole = match std::str::from_utf8(&self.part) {
+            Err(error) if error.error_len().is_none() => error.valid_up_to(),
+            _ => self.part.len(),
+        };
+        let bytes: Vec<u8> = self.part.drain(..whole).collect();
         self.shown
-            .push_str(&String::from_utf8_lossy(chunk).replace('\r', ""));
+            .push_str(&String::from_utf8_lossy(&bytes).replace('\r', ""));
     }
 
     fn kill(&mut self) {

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::{Context, bail};
+use gantry_actors::engine::action::Trust;
 use gantry_actors::protocols::connect::Address;
 use gantry_actors::protocols::gitea::{Credentials, Secret};
 
@@ -60,6 +61,22 @@ impl Identity {
             .map(|connection| connection.fetch_interval.get());
         own.filter(|own| !own.is_zero())
             .unwrap_or_else(|| config.runner.fetch_interval.get())
+    }
+
+    /// What holds for the certificates of the forge when git asks it.
+    pub fn trust(&self, config: &Config) -> Option<Trust> {
+        let (insecure, tls) = match self.configured(config) {
+            Some(connection) => (connection.insecure, &connection.tls),
+            None => (config.runner.insecure, &config.runner.tls),
+        };
+        let path = |text: &str| (!text.is_empty()).then(|| PathBuf::from(text));
+        let trust = Trust {
+            prefix: self.url(),
+            insecure,
+            ca_file: path(&tls.ca_file),
+            client: path(&tls.cert_file).zip(path(&tls.key_file)),
+        };
+        (!trust.is_trivial()).then_some(trust)
     }
 
     fn configured<'a>(&self, config: &'a Config) -> Option<&'a config::Connection> {

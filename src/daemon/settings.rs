@@ -41,6 +41,7 @@ pub fn of_jobs(config: &Config, identity: &Identity) -> anyhow::Result<Settings>
             store: directories::actions(config, false)?,
             sources: Sources {
                 github_mirror: mirror,
+                trusts: identity.trust(config).into_iter().collect(),
                 ..Sources::default()
             },
             token_server: Some(identity.url()),

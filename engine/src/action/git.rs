@@ -16,6 +16,7 @@ use tokio::sync::OnceCell;
 
 use super::credential::Credential;
 use super::error::Error;
+use super::trust::Trust;
 use crate::backend::host::{program, spawn};
 
 /// `GIT_CONFIG_COUNT`, by which a token reaches git without being seen in the list of processes, came with 2.31.
@@ -110,6 +111,17 @@ impl Failure {
     }
 }
 
+/// A server that git asks.
+#[derive(Clone, Copy)]
+pub(super) struct Server<'a> {
+    /// The URL of the repository there.
+    pub url: &'a str,
+    /// What is shown to it.
+    pub credential: Option<&'a Credential>,
+    /// What holds for its certificates.
+    pub trust: Option<&'a Trust>,
+}
+
 /// What one call of git needs.
 pub(super) struct Call<'a> {
     /// The arguments after the settings.
@@ -118,8 +130,8 @@ pub(super) struct Call<'a> {
     pub cwd: &'a Path,
     /// The repository; none is looked for around `cwd`.
     pub repository: Option<&'a Path>,
-    /// The server that is asked, and what is shown to it.
-    pub server: Option<(&'a str, Option<&'a Credential>)>,
+    /// The server that is asked.
+    pub server: Option<Server<'a>>,
     /// How long it may take.
     pub limit: Duration,
     /// How much it may answer, in bytes.
@@ -180,7 +192,7 @@ impl Git {
         call: &Call<'_>,
     ) -> Result<Vec<u8>, Failure> {
         let (limit, most) = (call.limit, call.output);
-        let credential = call.server.and_then(|(_, credential)| credential);
+        let credential = call.server.and_then(|server| server.credential);
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         let mut running = Running::start(command).map_err(Failure::Io)?;
         let ended = tokio::time::timeout(limit, running.collect(most)).await;
@@ -243,10 +255,17 @@ impl Git {
         }
         let mut command = spawn::command(&self.program, environment, call.cwd);
         command.args(SETTINGS.iter().flat_map(|setting| ["-c", setting]));
-        if let Some((_, credential)) = call.server {
-            // Git would show its headers to wherever it is sent.
-            let followed = if credential.is_some() { "false" } else { "initial" };
+        if let Some(Server {
+            credential, trust, ..
+        }) = call.server
+        {
+            // Git would show its headers to wherever it is sent, and trust whoever that is.
+            let is_bound = credential.is_some() || trust.is_some();
+            let followed = if is_bound { "false" } else { "initial" };
             command.args(["-c", &format!("http.followRedirects={followed}")]);
+            for setting in trust.map(Trust::settings).unwrap_or_default() {
+                command.args(["-c", &setting]);
+            }
         }
         command.args(&call.args);
         command
@@ -254,8 +273,13 @@ impl Git {
 }
 
 /// The environment that gives git a header for one URL: an empty one first, so that it is the only one.
-fn credential_settings(server: Option<(&str, Option<&Credential>)>) -> Vec<(String, String)> {
-    let Some((url, Some(credential))) = server else {
+fn credential_settings(server: Option<Server<'_>>) -> Vec<(String, String)> {
+    let Some(Server {
+        url,
+        credential: Some(credential),
+        ..
+    }) = server
+    else {
         return Vec::new();
     };
     let key = format!("http.{url}.extraHeader");
@@ -408,13 +432,20 @@ mod tests {
     #[test]
     fn a_token_is_set_for_one_url_only() {
         let credential = Credential::of_token("https://h", "t", Token::new("x"));
-        let settings = credential_settings(Some(("https://h/o/r", Some(&credential))));
+        let server = |credential| {
+            Some(Server {
+                url: "https://h/o/r",
+                credential,
+                trust: None,
+            })
+        };
+        let settings = credential_settings(server(Some(&credential)));
         let keys: Vec<_> = settings
             .iter()
             .filter(|(name, _)| name.starts_with("GIT_CONFIG_KEY"))
             .map(|(_, value)| value.as_str())
             .collect();
         assert_eq!(keys, ["http.https://h/o/r.extraHeader"; 2]);
-        assert!(credential_settings(Some(("https://h/o/r", None))).is_empty());
+        assert!(credential_settings(server(None)).is_empty());
     }
 }

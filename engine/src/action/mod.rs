@@ -17,6 +17,7 @@ mod prefetch;
 mod reference;
 mod remote;
 mod store;
+mod trust;
 mod unpack;
 mod workflow;
 
@@ -30,6 +31,7 @@ pub use error::{Error, Refusal};
 pub use prefetch::{ActionKey, Download, Downloads, remote_uses};
 pub use reference::{Remote, Sources};
 pub use store::{Fetched, Store, StoreOptions};
+pub use trust::Trust;
 
 /// All that it takes to get an action: where it is kept, where it comes from, and what opens the doors there.
 #[derive(Clone)]

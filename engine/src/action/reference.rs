@@ -2,6 +2,7 @@
 
 use super::credential::{Credential, Token};
 use super::error::Error;
+use super::trust::Trust;
 
 /// What `github_mirror` stands in for.
 const GITHUB: &str = "https://github.com";
@@ -15,6 +16,8 @@ pub struct Sources {
     pub github_mirror: Option<String>,
     /// Tokens and their places; the first that fits is used.
     pub credentials: Vec<Credential>,
+    /// What holds for the certificates of servers; the first that fits is used.
+    pub trusts: Vec<Trust>,
 }
 
 impl Default for Sources {
@@ -23,6 +26,7 @@ impl Default for Sources {
             default_url: GITHUB.to_owned(),
             github_mirror: None,
             credentials: Vec::new(),
+            trusts: Vec::new(),
         }
     }
 }
@@ -51,7 +55,12 @@ impl Sources {
             let mut fitting = self.credentials.iter().filter(|one| one.belongs_to(&address));
             fitting.next().cloned()
         });
-        Ok(Remote { url, credential })
+        let trust = self.trusts.iter().find(|trust| trust.covers(&address)).cloned();
+        Ok(Remote {
+            url,
+            credential,
+            trust,
+        })
     }
 
     fn mirrored(&self, url: String) -> String {
@@ -72,6 +81,8 @@ pub struct Remote {
     pub(super) url: String,
     /// What is shown to the server.
     pub(super) credential: Option<Credential>,
+    /// What holds for its certificates.
+    pub(super) trust: Option<Trust>,
 }
 
 impl Remote {
@@ -85,6 +96,7 @@ impl Remote {
         Self {
             url: self.url.clone(),
             credential: None,
+            trust: self.trust.clone(),
         }
     }
 }

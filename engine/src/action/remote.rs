@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::credential::Credential;
 use super::error::{Access, Error};
-use super::git::{Call, Failure, Git};
+use super::git::{Call, Failure, Git, Server};
 use super::reference::{Remote, is_short_commit};
 
 /// How long a server may take to name its refs.
@@ -214,7 +214,11 @@ impl Conversation<'_> {
                 args: args.to_vec(),
                 cwd: self.cwd,
                 repository,
-                server: Some((&self.remote.url, credential)),
+                server: Some(Server {
+                    url: &self.remote.url,
+                    credential,
+                    trust: self.remote.trust.as_ref(),
+                }),
                 limit,
                 output,
             };

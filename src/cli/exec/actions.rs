@@ -25,6 +25,7 @@ pub fn access(flags: &ExecFlags, config: &Config) -> Result<ActionAccess> {
         default_url: flags.default_actions_url.clone(),
         github_mirror: Some(config.runner.github_mirror.clone()),
         credentials: Vec::new(),
+        trusts: Vec::new(),
     };
     // Any repository tells whether the URL before it can be used.
     if let Err(error) = sources.remote("owner/repository") {

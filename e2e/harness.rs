@@ -106,24 +106,7 @@ impl Place {
 
     /// Starts the daemon.
     pub fn daemon(&self, args: &[&str]) -> Daemon {
-        let mut child = self
-            .command(&[&["daemon"], args].concat())
-            .spawn()
-            .expect("the daemon starts");
-        let stderr = child.stderr.take().expect("a pipe");
-        let (sender, lines) = sync_channel(4096);
-        std::thread::spawn(move || {
-            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-                if sender.send(line).is_err() {
-                    return;
-                }
-            }
-        });
-        Daemon {
-            child,
-            lines,
-            said: String::new(),
-        }
+        Daemon::start(self.command(&[&["daemon"], args].concat()))
     }
 
     /// What lies in the directory of jobs and of the data directory's tasks: nothing, once all is done.
@@ -148,6 +131,25 @@ pub struct Daemon {
 }
 
 impl Daemon {
+    /// Starts a daemon by a command that becomes it.
+    pub fn start(mut command: Command) -> Self {
+        let mut child = command.spawn().expect("the daemon starts");
+        let stderr = child.stderr.take().expect("a pipe");
+        let (sender, lines) = sync_channel(4096);
+        std::thread::spawn(move || {
+            for line in BufReader::new(stderr).lines().map_while(Result::ok) {
+                if sender.send(line).is_err() {
+                    return;
+                }
+            }
+        });
+        Self {
+            child,
+            lines,
+            said: String::new(),
+        }
+    }
+
     /// Waits until the daemon has said something that contains this text.
     pub fn wait_for(&mut self, text: &str) {
         while !self.said.contains(text) {
@@ -157,6 +159,11 @@ impl Daemon {
                 Err(RecvTimeoutError::Disconnected) => panic!("the daemon ended without {text:?}"),
             }
         }
+    }
+
+    /// The number of its process.
+    pub fn id(&self) -> u32 {
+        self.child.id()
     }
 
     /// Sends a signal.

@@ -4,3 +4,4 @@
 
 mod harness;
 mod life;
+mod loss;

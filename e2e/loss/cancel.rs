@@ -4,7 +4,7 @@ use gantry_fakes::forge::{DIALECTS, Status};
 use gantry_actors::protocols::gitea::wire;
 
 use super::gate::is_alive;
-use super::stage::{Stage, task, wait_until};
+use super::stage::{JOB, Stage, task, wait_until};
 
 const CANCELLED: &str = include_str!("../workflows/cancelled.yaml");
 
@@ -29,7 +29,7 @@ fn cancellation_with_a_live_log() {
         daemon.stop();
         assert_eq!(result, wire::Result::Cancelled);
         assert_eq!(stage.forge.read(|state| state.status_of(run)), Status::Cancelled);
-        let log = stage.forge.read(|state| state.log_of(super::stage::JOB));
+        let log = stage.forge.read(|state| state.log_of(JOB));
         let has = |row: &str| log.iter().any(|other| other == row);
         for row in ["main step ran", "cancelled step ran", "always step ran", "post step ran"] {
             assert!(has(row), "{row}: {log:#?}");

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use gantry_fakes::forge::{Dialect, Status};
 
-use super::stage::{JOB, Stage};
+use super::stage::{JOB, Stage, wait_until};
 use crate::harness::Daemon;
 
 const FLOOD: &str = include_str!("../workflows/flood.yaml");
@@ -52,7 +52,7 @@ fn a_full_disk_stops_no_job_and_is_told_once() {
     daemon.wait_for(warning);
     stage.gate.tick(1);
     let jobs = stage.place.path("jobs");
-    super::stage::wait_until("the job has ended", || {
+    wait_until("the job has ended", || {
         fs::read_dir(&jobs).expect("the directory of jobs").next().is_none()
     });
     stage.bring_back();

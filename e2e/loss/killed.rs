@@ -170,7 +170,7 @@ fn killed_at_the_report(stage: &mut Stage, fault: Fault) -> (i64, Vec<u32>) {
     }
     stage.wait_for_row("tick 15");
     let processes = stage.gate.processes(2).expect("the step has begun");
-    stage.forge.fail(Method::UpdateTask, Calls::All, fault);
+    stage.forge.fail(Method::UpdateTask, Calls::Ends, fault);
     stage.gate.end();
     stage.forge.wait_for_blocking("the report", |state| was_told(state).then_some(()));
     daemon.kill();

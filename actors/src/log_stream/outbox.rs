@@ -47,9 +47,28 @@ pub struct Answered {
 struct Way {
     backoff: Backoff,
     blocked: Option<Instant>,
+    /// The forge itself has named the pause.
+    is_asked_for: bool,
 }
 
 impl Way {
+    /// A call has failed; returns whether it may go well later.
+    fn on_failure(&mut self, retry: Retry, now: Instant) -> bool {
+        let Some(pause) = self.backoff.on_failure(retry) else {
+            return false;
+        };
+        self.blocked = Some(now + pause);
+        self.is_asked_for = matches!(retry, Retry::After(_));
+        true
+    }
+
+    /// A call of the other kind went well: the forge can be reached again, so nothing but its own wish is waited for.
+    fn on_reached(&mut self) {
+        if !self.is_asked_for {
+            self.blocked = None;
+        }
+    }
+
     fn is_open(&self, now: Instant) -> bool {
         self.blocked.is_none_or(|until| until <= now)
     }
@@ -88,6 +107,7 @@ impl Outbox {
         let way = |seed| Way {
             backoff: Backoff::new(TaskId(seed)),
             blocked: None,
+            is_asked_for: false,
         };
         Self {
             task,
@@ -226,8 +246,7 @@ impl Outbox {
             Err(error) => error,
         };
         let first = !self.row_way.backoff.is_failing();
-        if let Some(pause) = self.row_way.backoff.on_failure(error.retry()) {
-            self.row_way.blocked = Some(now + pause);
+        if self.row_way.on_failure(error.retry(), now) {
             return Answered::failed(&error, first);
         }
         if error.retry() == Retry::Unregistered {
@@ -256,11 +275,11 @@ impl Outbox {
         match answer {
             Ok(directive) => {
                 answered.is_back = !first;
+                self.row_way.on_reached();
                 answered.cancel = directive == Directive::Cancel;
             }
             Err(error) => {
-                if let Some(pause) = self.update_way.backoff.on_failure(error.retry()) {
-                    self.update_way.blocked = Some(now + pause);
+                if self.update_way.on_failure(error.retry(), now) {
                     self.report_due = !self.batching.in_order;
                     return Answered::failed(&error, first);
                 }
@@ -281,6 +300,7 @@ impl Outbox {
         let is_back = self.row_way.backoff.is_failing();
         self.row_way.backoff.on_success();
         self.row_way.blocked = None;
+        self.update_way.on_reached();
         let freed = self.rows.ack(ack.next.0);
         self.oldest = (self.rows.waiting() > 0).then_some(now);
         self.report_due = !self.batching.in_order;

@@ -264,6 +264,27 @@ fn heartbeats_go_on_while_rows_fail() {
 }
 
 #[test]
+fn a_forge_that_is_back_is_told_the_rest_at_once() {
+    let (mut state, mut now) = server();
+    drop(state.on_entries(vec![started()], now));
+    // The longest pause is far longer than the outage by now.
+    for _ in 0..9 {
+        drop(state.on_update_answered(Err(unavailable()), now));
+        now += seconds(30);
+        assert_eq!(show(&state.on_wake(now)), ["update 0+0"]);
+    }
+    drop(state.on_update_answered(Err(unavailable()), now));
+    assert_eq!(
+        show(&state.on_entries(vec![rows(&"x\n".repeat(100))], now)).len(),
+        2
+    );
+    assert_eq!(
+        show(&state.on_rows_answered(Ok(ack(100)), now)),
+        ["update 0+100"]
+    );
+}
+
+#[test]
 fn a_runner_that_is_unknown_cancels_and_closes() {
     let (mut state, now) = server();
     drop(state.on_entries(vec![started(), rows("a\n"), finished()], now));

@@ -9,6 +9,7 @@ use std::time::{Duration, SystemTime};
 
 use gantry_fakes::FakeForge;
 use gantry_fakes::forge::{Dialect, Job, Method, State, Task};
+use gantry_protocols::gitea::wire;
 use serde_json::{Value, json};
 
 /// So many rows of a log are shown at most.
@@ -52,6 +53,10 @@ fn described(state: &State, job: &Job, task: &Task) -> Value {
         let of_method = state.calls().iter().filter(|call| call.method == method);
         of_method.filter(|call| call.at >= task.started).count()
     };
+    let steps = task.steps.iter().map(|step| {
+        let at = |time: Option<wire::Timestamp>| Some(seconds(SystemTime::try_from(time?).ok()?));
+        json!([at(step.started_at), at(step.stopped_at)])
+    });
     json!({
         "job": job.name,
         "status": format!("{:?}", job.status),
@@ -61,6 +66,7 @@ fn described(state: &State, job: &Job, task: &Task) -> Value {
         "first_row": task.rows.first().map(|row| seconds(row.received)),
         "last_row": task.rows.last().map(|row| seconds(row.received)),
         "log": task.texts().into_iter().take(SHOWN).collect::<Vec<_>>(),
+        "steps": steps.collect::<Vec<_>>(),
         "update_log": calls(Method::UpdateLog),
         "update_task": calls(Method::UpdateTask),
     })

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use gantry_protocols::connect::Code;
+use gantry_protocols::gitea::wire;
 
-use super::journal::Method;
+use super::journal::{Method, Subject};
 use crate::http::Answer;
 
 /// What goes wrong with a call.
@@ -71,16 +72,19 @@ pub enum Calls {
     From(usize),
     /// All of them.
     All,
+    /// Those that tell how a task ended.
+    Ends,
 }
 
 impl Calls {
-    fn holds(self, number: usize) -> bool {
+    fn holds(self, number: usize, tells_end: bool) -> bool {
         match self {
             Self::Next => number == 1,
             Self::Nth(nth) => number == nth,
             Self::First(count) => number <= count,
             Self::From(first) => number >= first,
             Self::All => true,
+            Self::Ends => tells_end,
         }
     }
 }
@@ -115,11 +119,12 @@ impl Faults {
     }
 
     /// What goes wrong with a call that has just come.
-    pub fn take(&mut self, method: Method) -> Vec<Fault> {
+    pub fn take(&mut self, method: Method, subject: &Subject) -> Vec<Fault> {
+        let tells_end = matches!(subject, Subject::State { result, .. } if *result != wire::Result::Unspecified);
         let mut due = Vec::new();
         for entry in self.entries.iter_mut().filter(|entry| entry.method == method) {
             entry.seen += 1;
-            if entry.calls.holds(entry.seen) {
+            if entry.calls.holds(entry.seen, tells_end) {
                 due.push(entry.fault.clone());
             }
         }

@@ -26,17 +26,18 @@ pub(super) async fn answer(shared: Arc<Shared>, path: &str, received: Received) 
     if let Some(answer) = unacceptable(&received) {
         return answer.into();
     }
+    let subject = subject(method, &received);
     let (number, faults, lock) = shared.change(|state, now| {
+        let faults = state.faults.take(method, &subject);
         state.calls.push(Call {
             at: now,
             method,
             runner: None,
             connection: received.connection,
-            subject: subject(method, &received),
+            subject,
             status: None,
             done: false,
         });
-        let faults = state.faults.take(method);
         (state.calls.len() - 1, faults, state.lock_key(method, &received))
     });
     let lock = lock.map(|key| KeyInUse {

@@ -30,7 +30,9 @@ impl Taken {
         let memory = memory.expect("VmRSS").trim().trim_end_matches(" kB");
         Self {
             memory_kib: memory.parse().expect("a number"),
-            descriptors: fs::read_dir(format!("{process}/fd")).expect("descriptors").count(),
+            descriptors: fs::read_dir(format!("{process}/fd"))
+                .expect("descriptors")
+                .count(),
             files: count(&place.path("jobs")) + count(&place.path(".gantry")),
         }
     }
@@ -57,7 +59,9 @@ fn two_hundred_jobs_in_a_row_leave_nothing_behind() {
         }
         // The last job is told before its entry is moved away and removed; the directory of its connection stays.
         let trash = place.path(".gantry/trash");
-        wait_until("nothing is left", || place.left().is_empty() && count(&trash) <= 1);
+        wait_until("nothing is left", || {
+            place.left().is_empty() && count(&trash) <= 1
+        });
     };
     run_jobs(50);
     let before = Taken::by(&daemon, &place);

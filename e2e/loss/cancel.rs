@@ -1,7 +1,7 @@
 //! A person cancels a run while its log is watched.
 
-use gantry_fakes::forge::{DIALECTS, Status};
 use gantry_actors::protocols::gitea::wire;
+use gantry_fakes::forge::{DIALECTS, Status};
 
 use super::gate::is_alive;
 use super::stage::{JOB, Stage, task, wait_until};
@@ -31,7 +31,12 @@ fn cancellation_with_a_live_log() {
         assert_eq!(stage.forge.read(|state| state.status_of(run)), Status::Cancelled);
         let log = stage.forge.read(|state| state.log_of(JOB));
         let has = |row: &str| log.iter().any(|other| other == row);
-        for row in ["main step ran", "cancelled step ran", "always step ran", "post step ran"] {
+        for row in [
+            "main step ran",
+            "cancelled step ran",
+            "always step ran",
+            "post step ran",
+        ] {
             assert!(has(row), "{row}: {log:#?}");
         }
         assert!(!has("next step ran"), "{log:#?}");

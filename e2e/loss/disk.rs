@@ -53,7 +53,10 @@ fn a_full_disk_stops_no_job_and_is_told_once() {
     stage.gate.tick(1);
     let jobs = stage.place.path("jobs");
     wait_until("the job has ended", || {
-        fs::read_dir(&jobs).expect("the directory of jobs").next().is_none()
+        fs::read_dir(&jobs)
+            .expect("the directory of jobs")
+            .next()
+            .is_none()
     });
     stage.bring_back();
     assert_eq!(stage.wait_for_end(run), Status::Success);

@@ -3,8 +3,8 @@
 use std::net::TcpListener;
 use std::path::Path;
 
-use gantry_fakes::forge::{Calls, Dialect, Fault, Method, State, Status, Subject};
 use gantry_actors::protocols::gitea::wire;
+use gantry_fakes::forge::{Calls, Dialect, Fault, Method, State, Status, Subject};
 
 use super::gate::{is_alive, ticks};
 use super::stage::{JOB, Stage, task, wait_until};
@@ -40,7 +40,9 @@ fn holds(directory: &Path, text: &str) -> bool {
         let path = entry.path();
         let content = std::fs::read(&path).unwrap_or_default();
         path.is_dir() && holds(&path, text)
-            || content.windows(text.len()).any(|window| window == text.as_bytes())
+            || content
+                .windows(text.len())
+                .any(|window| window == text.as_bytes())
     })
 }
 
@@ -172,7 +174,9 @@ fn killed_at_the_report(stage: &mut Stage, fault: Fault) -> (i64, Vec<u32>) {
     let processes = stage.gate.processes(2).expect("the step has begun");
     stage.forge.fail(Method::UpdateTask, Calls::Ends, fault);
     stage.gate.end();
-    stage.forge.wait_for_blocking("the report", |state| was_told(state).then_some(()));
+    stage
+        .forge
+        .wait_for_blocking("the report", |state| was_told(state).then_some(()));
     daemon.kill();
     stage.forge.heal();
     (run, processes)

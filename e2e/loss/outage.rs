@@ -59,14 +59,19 @@ impl Two {
     fn new(url_of_far: &str, far: FakeForge) -> Self {
         let near = FakeForge::start_on_thread(Dialect::Forgejo.rules());
         let connection = |name: &str, url: &str, (uuid, token): (String, String)| {
-            format!("    {name}: {{url: '{url}', uuid: '{uuid}', token: '{token}', labels: ['build:host']}}\n")
+            format!(
+                "    {name}: {{url: '{url}', uuid: '{uuid}', token: '{token}', labels: ['build:host']}}\n"
+            )
         };
         let connections = [
             connection("far", url_of_far, registered(&far)),
             connection("near", &near.url(), registered(&near)),
         ];
         let place = Place::new();
-        place.configure(&format!("{QUICK}server:\n  connections:\n{}", connections.concat()));
+        place.configure(&format!(
+            "{QUICK}server:\n  connections:\n{}",
+            connections.concat()
+        ));
         Self { near, far, place }
     }
 }
@@ -93,7 +98,12 @@ fn a_report_that_waits_for_its_forge_takes_no_slot() {
     gate.end();
     assert_eq!(wait_for_end(&near, next), Status::Success);
     assert_eq!(far.read(|state| state.status_of(run)), Status::Running);
-    assert!(fs::read_dir(place.path("jobs")).expect("a directory").next().is_none());
+    assert!(
+        fs::read_dir(place.path("jobs"))
+            .expect("a directory")
+            .next()
+            .is_none()
+    );
     runtime.block_on(proxy.resume());
     assert_eq!(wait_for_end(&far, run), Status::Success);
     daemon.stop();

@@ -278,10 +278,7 @@ fn a_forge_that_is_back_is_told_the_rest_at_once() {
         show(&state.on_entries(vec![rows(&"x\n".repeat(100))], now)).len(),
         2
     );
-    assert_eq!(
-        show(&state.on_rows_answered(Ok(ack(100)), now)),
-        ["update 0+100"]
-    );
+    assert_eq!(show(&state.on_rows_answered(Ok(ack(100)), now)), ["update 0+100"]);
 }
 
 #[test]

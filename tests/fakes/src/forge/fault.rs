@@ -120,7 +120,8 @@ impl Faults {
 
     /// What goes wrong with a call that has just come.
     pub fn take(&mut self, method: Method, subject: &Subject) -> Vec<Fault> {
-        let tells_end = matches!(subject, Subject::State { result, .. } if *result != wire::Result::Unspecified);
+        let tells_end =
+            matches!(subject, Subject::State { result, .. } if *result != wire::Result::Unspecified);
         let mut due = Vec::new();
         for entry in self.entries.iter_mut().filter(|entry| entry.method == method) {
             entry.seen += 1;

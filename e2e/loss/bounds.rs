@@ -33,15 +33,15 @@ impl Taken {
             descriptors: fs::read_dir(format!("{process}/fd"))
                 .expect("descriptors")
                 .count(),
-            files: count(&place.path("jobs")) + count(&place.path(".gantry")),
+            files: entries(&place.path("jobs")) + entries(&place.path(".gantry")),
         }
     }
 }
 
 /// How many files and directories there are below a directory.
-fn count(directory: &Path) -> usize {
+fn entries(directory: &Path) -> usize {
     let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.map(|entry| 1 + count(&entry.path())).sum()
+    entries.map(|entry| 1 + entries(&entry.path())).sum()
 }
 
 #[test]
@@ -60,7 +60,7 @@ fn two_hundred_jobs_in_a_row_leave_nothing_behind() {
         // The last job is told before its entry is moved away and removed; the directory of its connection stays.
         let trash = place.path(".gantry/trash");
         wait_until("nothing is left", || {
-            place.left().is_empty() && count(&trash) <= 1
+            place.left().is_empty() && entries(&trash) <= 1
         });
     };
     run_jobs(50);

@@ -40,8 +40,8 @@ impl Taken {
 
 /// How many files and directories there are below a directory.
 fn entries(directory: &Path) -> usize {
-    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
-    entries.map(|entry| 1 + entries(&entry.path())).sum()
+    let found = fs::read_dir(directory).into_iter().flatten().flatten();
+    found.map(|entry| 1 + entries(&entry.path())).sum()
 }
 
 #[test]

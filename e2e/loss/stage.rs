@@ -1,10 +1,11 @@
 //! A forge, a way to it that can break, and a runner.
 
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use gantry_fakes::forge::{Dialect, State, Status, Task};
 use gantry_fakes::{CuttingProxy, FakeForge};
 use tokio::runtime::Runtime;
+use tokio::time::Instant;
 
 use super::gate::{Gate, is_alive};
 use crate::harness::{Daemon, PATIENCE, Place};
@@ -130,6 +131,7 @@ pub fn ends(task: &Task) -> usize {
 }
 
 /// Waits for what no event tells: it looks again and again.
+#[expect(clippy::disallowed_methods, reason = "a test without a runtime waits between two looks")]
 pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {

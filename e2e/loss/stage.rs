@@ -131,7 +131,10 @@ pub fn ends(task: &Task) -> usize {
 }
 
 /// Waits for what no event tells: it looks again and again.
-#[expect(clippy::disallowed_methods, reason = "a test without a runtime waits between two looks")]
+#[expect(
+    clippy::disallowed_methods,
+    reason = "a test without a runtime waits between two looks"
+)]
 pub fn wait_until(what: &str, condition: impl Fn() -> bool) {
     let start = Instant::now();
     while !condition() {

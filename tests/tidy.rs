@@ -283,6 +283,17 @@ fn no_file_mentions_a_workplace_or_a_registry() {
 }
 
 #[test]
+fn no_merge_is_left_half_done() {
+    let is_marker = |line: &str| ["<<<<<<< ", ">>>>>>> "].iter().any(|marker| line.starts_with(marker));
+    let offenders: Vec<String> = tracked()
+        .iter()
+        .filter(|(_, text)| text.lines().any(is_marker))
+        .map(|(path, _)| path.clone())
+        .collect();
+    assert_none("no file holds both sides of a conflict", &offenders);
+}
+
+#[test]
 fn long_functions_are_found() {
     let mut code = String::from("impl X {\n    pub async fn long() {\n");
     for line in 0..60 {

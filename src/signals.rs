@@ -1,4 +1,4 @@
-//! SIGINT and SIGTERM as an ordered request to stop.
+//! SIGINT, SIGTERM and the end of the terminal (SIGHUP) as an ordered request to stop.
 
 use std::io;
 
@@ -17,11 +17,13 @@ pub enum StopRequest {
 pub struct Signals {
     interrupt: Signal,
     terminate: Signal,
+    /// Absent if whoever started the process wants it to outlive the terminal, as `nohup` does.
+    hangup: Option<Signal>,
     seen: Option<StopRequest>,
 }
 
 impl Signals {
-    /// Starts to listen; from now on SIGINT and SIGTERM no longer end the process.
+    /// Starts to listen; from now on these signals no longer end the process.
     ///
     /// # Errors
     /// The system refuses to register a handler.
@@ -29,6 +31,11 @@ impl Signals {
         Ok(Self {
             interrupt: signal(SignalKind::interrupt())?,
             terminate: signal(SignalKind::terminate())?,
+            hangup: if is_hangup_ignored() {
+                None
+            } else {
+                Some(signal(SignalKind::hangup())?)
+            },
             seen: None,
         })
     }
@@ -41,11 +48,33 @@ impl Signals {
         tokio::select! {
             _ = self.interrupt.recv() => {}
             _ = self.terminate.recv() => {}
+            () = received(&mut self.hangup) => {}
         }
         let request = after(self.seen);
         self.seen = Some(request);
         request
     }
+}
+
+async fn received(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Tells whether SIGHUP was ignored when the process was started (proc(5): `SigIgn` in `/proc/self/status`).
+fn is_hangup_ignored() -> bool {
+    std::fs::read_to_string("/proc/self/status").is_ok_and(|status| ignores_hangup(&status))
+}
+
+fn ignores_hangup(status: &str) -> bool {
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    // SIGHUP is signal 1, and the first signal is the lowest bit.
+    mask.is_some_and(|mask| mask & 1 == 1)
 }
 
 /// What one more signal means after those that were seen.
@@ -59,6 +88,18 @@ fn after(seen: Option<StopRequest>) -> StopRequest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_hangup_is_left_to_who_has_it_ignored() {
+        for (status, ignored) in [
+            ("Name:\tx\nSigIgn:\t0000000000000001\n", true),
+            ("SigIgn:\t0000000000001000\n", false),
+            ("SigIgn:\tx\n", false),
+            ("", false),
+        ] {
+            assert_eq!(ignores_hangup(status), ignored, "{status:?}");
+        }
+    }
 
     #[test]
     fn signals_only_make_the_request_stronger() {

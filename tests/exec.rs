@@ -310,6 +310,16 @@ fn the_second_signal_kills() {
 }
 
 #[test]
+fn the_end_of_the_terminal_cancels() {
+    let project = Project::with_workflow(&one_step("echo ready-$((1+1)); sleep 600"));
+    let mut running = project.start(&["exec", "-i", "host"]);
+    running.wait_for("ready-2", SOON);
+    running.signal(Signal::HUP);
+    running.finish(SOON).assert_code(130);
+    project.assert_nothing_left();
+}
+
+#[test]
 fn what_a_killed_runner_left_is_gone_after_the_next_start() {
     let workflow = one_step("(setsid sleep 600 &); echo ready-$((1+1)); sleep 600");
     let project = Project::with_workflow(&workflow).file("other.yml", &one_step("true"));

@@ -284,7 +284,11 @@ fn no_file_mentions_a_workplace_or_a_registry() {
 
 #[test]
 fn no_merge_is_left_half_done() {
-    let is_marker = |line: &str| ["<<<<<<< ", ">>>>>>> "].iter().any(|marker| line.starts_with(marker));
+    let is_marker = |line: &str| {
+        ["<<<<<<< ", ">>>>>>> "]
+            .iter()
+            .any(|marker| line.starts_with(marker))
+    };
     let offenders: Vec<String> = tracked()
         .iter()
         .filter(|(_, text)| text.lines().any(is_marker))

@@ -8,7 +8,7 @@ use std::io::{BufRead, Write, stdin, stdout};
 use std::time::{Duration, SystemTime};
 
 use gantry_fakes::FakeForge;
-use gantry_fakes::forge::{Dialect, Job, Method, State, Task};
+use gantry_fakes::forge::{Call, Dialect, Job, Method, State, Task};
 use gantry_protocols::gitea::wire;
 use serde_json::{Value, json};
 
@@ -49,10 +49,9 @@ fn say(value: &Value) -> std::io::Result<()> {
 
 /// What is to be known of a job: times are seconds since the epoch.
 fn described(state: &State, job: &Job, task: &Task) -> Value {
-    let calls = |method: Method| {
-        let of_method = state.calls().iter().filter(|call| call.method == method);
-        of_method.filter(|call| call.at >= task.started).count()
-    };
+    let of_task = |call: &&Call| matches!(call.method, Method::UpdateLog | Method::UpdateTask);
+    let calls = state.calls().iter().filter(of_task);
+    let calls = calls.filter(|call| call.at >= task.started);
     let steps = task.steps.iter().map(|step| {
         let at = |time: Option<wire::Timestamp>| Some(seconds(SystemTime::try_from(time?).ok()?));
         json!([at(step.started_at), at(step.stopped_at)])
@@ -67,8 +66,7 @@ fn described(state: &State, job: &Job, task: &Task) -> Value {
         "last_row": task.rows.last().map(|row| seconds(row.received)),
         "log": task.texts().into_iter().take(SHOWN).collect::<Vec<_>>(),
         "steps": steps.collect::<Vec<_>>(),
-        "update_log": calls(Method::UpdateLog),
-        "update_task": calls(Method::UpdateTask),
+        "calls": calls.map(|call| seconds(call.at)).collect::<Vec<_>>(),
     })
 }
 

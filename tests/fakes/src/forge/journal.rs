@@ -91,3 +91,20 @@ pub enum Subject {
         no_more: bool,
     },
 }
+
+/// An `UpdateLogRequest` without the content of its rows, which only the server itself unpacks.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Delivery {
+    #[prost(int64, tag = "1")]
+    pub task_id: i64,
+    #[prost(int64, tag = "2")]
+    pub index: i64,
+    #[prost(message, repeated, tag = "3")]
+    pub rows: Vec<Unread>,
+    #[prost(bool, tag = "4")]
+    pub no_more: bool,
+}
+
+/// A row that is only counted.
+#[derive(Clone, PartialEq, prost::Message)]
+pub(super) struct Unread {}

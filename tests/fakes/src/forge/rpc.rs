@@ -10,7 +10,7 @@ use prost::Message;
 use super::Shared;
 use super::claim::Question;
 use super::fault::Fault;
-use super::journal::{Call, Method, Subject};
+use super::journal::{Call, Delivery, Method, Subject};
 use super::rules::{Dialect, Feature, Refusal, Rules};
 use super::state::State;
 use crate::http::{Answer, Breach, Received, Reply};
@@ -374,11 +374,11 @@ fn subject(method: Method, received: &Received) -> Subject {
             }
         }),
         Method::UpdateLog => {
-            wire::UpdateLogRequest::decode(body).map_or(Subject::Other, |request| Subject::Rows {
-                task: request.task_id,
-                first: request.index,
-                count: request.rows.len(),
-                no_more: request.no_more,
+            Delivery::decode(body).map_or(Subject::Other, |delivery| Subject::Rows {
+                task: delivery.task_id,
+                first: delivery.index,
+                count: delivery.rows.len(),
+                no_more: delivery.no_more,
             })
         }
         _ => Subject::Other,

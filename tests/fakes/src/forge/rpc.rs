@@ -373,14 +373,12 @@ fn subject(method: Method, received: &Received) -> Subject {
                 result: state.result(),
             }
         }),
-        Method::UpdateLog => {
-            Delivery::decode(body).map_or(Subject::Other, |delivery| Subject::Rows {
-                task: delivery.task_id,
-                first: delivery.index,
-                count: delivery.rows.len(),
-                no_more: delivery.no_more,
-            })
-        }
+        Method::UpdateLog => Delivery::decode(body).map_or(Subject::Other, |delivery| Subject::Rows {
+            task: delivery.task_id,
+            first: delivery.index,
+            count: delivery.rows.len(),
+            no_more: delivery.no_more,
+        }),
         _ => Subject::Other,
     }
 }

@@ -5,7 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use gantry_actors::claimer::Pacing;
 use gantry_actors::engine::action::{ActionAccess, Sources};
-use gantry_actors::engine::run::Settings;
+use gantry_actors::engine::run::{Hooks, Settings};
 use gantry_actors::journal;
 use gantry_actors::local::HostSandboxes;
 use gantry_actors::log_stream::Batching;
@@ -27,15 +27,20 @@ pub fn of_jobs(config: &Config, identity: &Identity) -> anyhow::Result<Settings>
             .job_envs()
             .context("the variables of jobs cannot be read")?,
     );
-    let mut extra_env = Vec::new();
+    // Agents of monitoring write there on other runners; nobody reads it here.
+    let mut extra_env = vec![("RUNNER_PERFLOG".to_owned(), "/dev/null".to_owned())];
     if runner.set_act_env {
         extra_env.push(("ACT".to_owned(), "true".to_owned()));
     }
     extra_env.extend(image_os().map(|name| ("ImageOS".to_owned(), name)));
+    let hooks = Hooks::named(&runner.hooks.job_started, &runner.hooks.job_completed, &env);
     let mirror = Some(runner.github_mirror.clone()).filter(|mirror| !mirror.is_empty());
     Ok(Settings {
         env,
         extra_env,
+        hooks,
+        places_in_rows: true,
+        late_is_failed: true,
         max_timeout: Some(runner.timeout.get()),
         actions: Some(ActionAccess {
             store: directories::actions(config, false)?,

@@ -158,13 +158,19 @@ impl Job {
     }
 
     fn on_prepared(&mut self, prepared: Prepared, context: &mut Context<Self>) {
-        let max_timeout = self.spec.context.settings.max_timeout;
+        let settings = &self.spec.context.settings;
+        let (max_timeout, late_is_failed) = (settings.max_timeout, settings.late_is_failed);
         let limits = prepared
             .plan
             .as_ref()
             .map_or_else(Limits::default, |plan| Limits {
                 timeout: plan.timeout.into_iter().chain(max_timeout).min(),
                 cancel_timeout: plan.cancel_timeout,
+                late: if late_is_failed {
+                    Conclusion::Failure
+                } else {
+                    Conclusion::Cancelled
+                },
             });
         self.around = None;
         self.runtime = prepared.runtime;

@@ -87,6 +87,8 @@ pub struct Limits {
     pub timeout: Option<Duration>,
     /// How long steps may go on after a cancel.
     pub cancel_timeout: Duration,
+    /// What a job is that was out of time.
+    pub late: Conclusion,
 }
 
 impl Default for Limits {
@@ -95,6 +97,7 @@ impl Default for Limits {
         Self {
             timeout: None,
             cancel_timeout: Duration::from_mins(5),
+            late: Conclusion::Cancelled,
         }
     }
 }
@@ -193,9 +196,14 @@ impl State {
         let mut effects = Vec::new();
         // While it is wound up, only a hook of the operator can take time, and it says itself that it was ended.
         if reason == CancelReason::Timeout && self.phase != Phase::WindingUp {
-            let minutes = self.limits.timeout.unwrap_or_default().as_secs() / 60;
+            let limit = self.limits.timeout.unwrap_or_default().as_secs();
+            let (count, unit) = if limit < 60 {
+                (limit, "seconds")
+            } else {
+                (limit / 60, "minutes")
+            };
             effects.push(Effect::Log(format!(
-                "##[error]The job has exceeded the maximum execution time of {minutes} minutes."
+                "##[error]The job has exceeded the maximum execution time of {count} {unit}."
             )));
         }
         if first {
@@ -222,7 +230,8 @@ impl State {
 
     /// The job is wound up.
     pub fn on_wound_up(&mut self, conclusion: Conclusion, outputs: IndexMap<String, String>) -> Vec<Effect> {
-        self.conclusion = conclusion;
+        let is_late = self.cancelled == Some(CancelReason::Timeout) && conclusion == Conclusion::Cancelled;
+        self.conclusion = if is_late { self.limits.late } else { conclusion };
         self.outputs = outputs;
         self.phase = Phase::Sealing;
         vec![Effect::SealLog]

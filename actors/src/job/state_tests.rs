@@ -13,6 +13,7 @@ use super::*;
 const LIMITS: Limits = Limits {
     timeout: Some(Duration::from_mins(10)),
     cancel_timeout: Duration::from_mins(5),
+    late: Conclusion::Cancelled,
 };
 
 fn machine(steps: &str) -> Machine {
@@ -189,6 +190,20 @@ fn a_job_that_runs_out_of_time_says_so() {
         "{shown:?}"
     );
     assert_eq!(shown.get(1..).unwrap(), ["StopStep(Cancel)", "kill in 300s"]);
+}
+
+#[test]
+fn a_forge_may_count_a_late_job_as_failed() {
+    for (reason, conclusion) in [
+        (CancelReason::Timeout, Conclusion::Failure),
+        (CancelReason::Requested, Conclusion::Cancelled),
+    ] {
+        let mut state = running();
+        state.limits.late = Conclusion::Failure;
+        drop(state.on_cancel(reason));
+        drop(state.on_wound_up(Conclusion::Cancelled, IndexMap::new()));
+        assert_eq!(state.conclusion, conclusion);
+    }
 }
 
 #[test]

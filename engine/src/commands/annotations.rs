@@ -53,6 +53,18 @@ pub struct Annotation {
 }
 
 impl Annotation {
+    /// Place and title as a row says them before the text: `file:line:column: title: `.
+    pub(super) fn head(&self) -> String {
+        let mut place: Vec<String> = self.file.iter().cloned().collect();
+        if self.file.is_some() {
+            let column = self.line.and(self.column);
+            place.extend(self.line.iter().chain(&column).map(u32::to_string));
+        }
+        let parts = [Some(place.join(":")), self.title.clone()];
+        let parts = parts.into_iter().flatten().filter(|part| !part.is_empty());
+        parts.map(|part| part + ": ").collect()
+    }
+
     /// An annotation without a place.
     pub fn new(level: Level, message: &str) -> Self {
         Self {

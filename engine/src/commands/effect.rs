@@ -13,6 +13,8 @@ pub struct Settings {
     pub allow_unsecure_commands: bool,
     /// `ACTIONS_ALLOW_UNSECURE_STOPCOMMAND_TOKENS`: any stop token is accepted.
     pub allow_unsecure_stop_tokens: bool,
+    /// The row of an annotation names its place and title, for a forge that keeps only rows.
+    pub places_in_rows: bool,
     /// Every path of the workspace: the host's, and the one in the step's container.
     pub workspaces: Vec<String>,
 }

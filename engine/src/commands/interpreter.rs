@@ -262,7 +262,12 @@ impl Interpreter {
         for note in notes {
             self.debug(&note, emit);
         }
-        print(level.as_str(), &command.data, emit);
+        let text = if self.settings.places_in_rows {
+            annotation.head() + &command.data
+        } else {
+            command.data.to_string()
+        };
+        print(level.as_str(), &text, emit);
         self.annotate(annotation, emit);
     }
 
@@ -651,6 +656,29 @@ mod tests {
         ) {
             let lines: Vec<_> = lines.iter().map(String::as_str).collect();
             run_with(debug(), &lines);
+        }
+    }
+
+    #[test]
+    fn places_stand_in_rows_where_only_rows_are_kept() {
+        let settings = || Settings {
+            places_in_rows: true,
+            ..Settings::default()
+        };
+        for (line, row) in [
+            (
+                "::error file=a.c,line=3,col=4,title=T::m",
+                "##[error]a.c:3:4: T: m",
+            ),
+            ("::warning file=a.c,line=3::m", "##[warning]a.c:3: m"),
+            ("::notice file=a.c::m", "##[notice]a.c: m"),
+            ("::notice title=T::m", "##[notice]T: m"),
+            ("::notice::m", "##[notice]m"),
+        ] {
+            assert_eq!(
+                run_with(settings(), &[line]).first().map(String::as_str),
+                Some(row)
+            );
         }
     }
 }

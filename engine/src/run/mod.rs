@@ -121,6 +121,10 @@ pub struct Settings {
     pub observer: Option<Arc<dyn Observer>>,
     /// Who decides what becomes of a step that fails.
     pub breakpoint: Option<Arc<dyn Breakpoint>>,
+    /// The row of an annotation names its place and title, for a forge that keeps only rows.
+    pub places_in_rows: bool,
+    /// A job that is out of time has failed, as runners of Gitea report it; on GitHub it was cancelled.
+    pub late_is_failed: bool,
     /// Programs of the operator that run in every job.
     pub hooks: Hooks,
 }

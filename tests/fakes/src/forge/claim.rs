@@ -7,7 +7,7 @@ use gantry_protocols::connect::Code;
 use gantry_protocols::gitea::wire;
 
 use super::context;
-use super::record::{Job, Status, Task};
+use super::record::{Job, Run, Status, Task};
 use super::rules::{Feature, Refusal};
 use super::state::State;
 
@@ -151,7 +151,10 @@ impl State {
             .get(&run.trigger.repository)
             .cloned()
             .unwrap_or_default();
-        let mut secrets = repository.secrets;
+        let mut secrets = match &job.call {
+            Some(call) => call.seen(repository.secrets),
+            None => repository.secrets,
+        };
         for name in context::token_names(self.rules.dialect) {
             secrets.insert((*name).to_owned(), task.token.clone());
         }
@@ -164,20 +167,32 @@ impl State {
             needs: job
                 .needs
                 .iter()
-                .map(|key| (key.clone(), self.need(job.run, key)))
+                .filter_map(|key| Some((key.strip_prefix(&job.scope)?.to_owned(), self.need(run, key))))
                 .collect(),
             vars: repository.vars,
         })
     }
 
-    fn need(&self, run: i64, key: &str) -> wire::TaskNeed {
-        let legs = self.jobs_of(run).filter(|job| job.key == key);
-        let outputs = legs
-            .filter_map(|job| self.tasks.get(&job.task?))
-            .flat_map(|task| task.outputs.clone());
+    fn need(&self, run: &Run, key: &str) -> wire::TaskNeed {
+        let outputs = match run.outputs.get(key) {
+            Some(called) => called
+                .iter()
+                .filter_map(|(name, (job, output))| {
+                    Some((name.clone(), self.outputs_of(run.id, job).remove(output)?))
+                })
+                .collect(),
+            None => self.outputs_of(run.id, key),
+        };
         wire::TaskNeed {
-            outputs: outputs.collect(),
-            result: self.status_of_key(run, key).result() as i32,
+            outputs,
+            result: self.status_of_key(run.id, key).result() as i32,
         }
+    }
+
+    fn outputs_of(&self, run: i64, key: &str) -> BTreeMap<String, String> {
+        let legs = self.jobs_of(run).filter(|job| job.key == key);
+        legs.filter_map(|job| self.tasks.get(&job.task?))
+            .flat_map(|task| task.outputs.clone())
+            .collect()
     }
 }

@@ -23,6 +23,18 @@ pub(super) fn token_names(dialect: Dialect) -> &'static [&'static str] {
 pub(super) fn context(rules: &Rules, url: &str, (run, job, task): (&Run, &Job, &Task)) -> wire::Struct {
     let mut context = github(rules, url, run, job);
     context.insert("token".to_owned(), task.token.as_str().into());
+    if let Some(call) = &job.call {
+        let original = json!({
+            "original_event_name": run.trigger.event,
+            "original_event_inputs": run.trigger.payload.get("inputs"),
+            "inputs": call.inputs,
+        });
+        context.insert("gitea_workflow_call".to_owned(), original);
+        context.insert("event_name".to_owned(), "workflow_call".into());
+        if let Some(event) = context.get_mut("event").and_then(Value::as_object_mut) {
+            event.insert("inputs".to_owned(), call.inputs.clone());
+        }
+    }
     let mut add = |name: &str, value: &str| {
         if rules.dialect == Dialect::Forgejo {
             context.insert(format!("forgejo_{name}"), value.into());
@@ -65,7 +77,7 @@ fn github(rules: &Rules, url: &str, run: &Run, job: &Job) -> Map<String, Value> 
         "event": trigger.payload,
         "event_name": trigger.event,
         "head_ref": "",
-        "job": job.key,
+        "job": job.key.strip_prefix(&job.scope).unwrap_or(&job.key),
         "ref": trigger.git_ref,
         "ref_name": ref_name,
         "ref_protected": false,

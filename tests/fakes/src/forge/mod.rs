@@ -8,6 +8,7 @@
 //!
 //! Whatever happens to one call stands in `fault`; what happens to connections is for [`crate::CuttingProxy`].
 
+mod calls;
 mod claim;
 mod context;
 mod fault;
@@ -32,6 +33,7 @@ use tokio::task::JoinHandle;
 
 use crate::http::connection::{self, Answerer};
 use crate::http::{Answer, Received, Reply};
+pub use calls::{Call as WorkflowCall, Secrets};
 pub use fault::{Calls, Fault};
 pub use journal::{Call, Method, Subject};
 pub use record::{Job, Row, Run, Runner, Status, Task, Told, Trigger};

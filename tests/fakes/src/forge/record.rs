@@ -6,6 +6,8 @@ use std::time::SystemTime;
 use gantry_protocols::gitea::wire;
 use serde_json::Value;
 
+use super::calls::Call as WorkflowCall;
+
 /// How a job or a task stands. The order is that of the numbers in a server's database.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Status {
@@ -115,6 +117,8 @@ pub struct Run {
     pub workflow: String,
     /// When it was made.
     pub created: SystemTime,
+    /// The outputs of the jobs that call workflows: for each name the job that makes it, and its name there.
+    pub outputs: BTreeMap<String, BTreeMap<String, (String, String)>>,
 }
 
 /// A job of a run: one node of its graph, or one leg of its matrix.
@@ -124,8 +128,14 @@ pub struct Job {
     pub id: i64,
     /// The run that it belongs to.
     pub run: i64,
-    /// Its name in the workflow.
+    /// Its name in the workflow, after those of the jobs that call that.
     pub key: String,
+    /// What the names of the jobs of the same workflow begin with, if that was called.
+    pub scope: String,
+    /// What its workflow was called with, if it was.
+    pub call: Option<WorkflowCall>,
+    /// Whether its failure counts as a success for its run.
+    pub is_tolerated: bool,
     /// The name that people see.
     pub name: String,
     /// Names the attempt for a runner that wants exactly this one.
@@ -146,6 +156,16 @@ pub struct Job {
     pub task: Option<i64>,
     /// When it changed last, which gives the order of handing out.
     pub updated: SystemTime,
+}
+
+impl Job {
+    /// How it counts for its run.
+    pub(super) fn counted(&self) -> Status {
+        match self.status {
+            Status::Failure if self.is_tolerated => Status::Success,
+            status => status,
+        }
+    }
 }
 
 /// A job that was handed out.

@@ -40,6 +40,8 @@ pub enum Feature {
     TextIds,
     /// Leaves `needs` in the payload; otherwise they are only in the task.
     NeedsInPayload,
+    /// Counts the failure of a job with `continue-on-error` as a success.
+    ToleratedJobs,
     /// Gives tasks a token for artifacts and caches.
     RuntimeToken,
 }
@@ -70,11 +72,11 @@ impl Dialect {
     pub fn rules(self) -> Rules {
         use Feature::{
             ArchiveWithoutRows, Cancelling, Declare, Ephemeral, FetchSingleTask, NeedsInPayload, RequestKeys,
-            RuntimeToken, TaskCapacity, TasksVersion, TextIds,
+            RuntimeToken, TaskCapacity, TasksVersion, TextIds, ToleratedJobs,
         };
         let common = [Declare, TasksVersion, Ephemeral, TextIds, RuntimeToken];
         let own: &[Feature] = match self {
-            Self::Gitea => &[Cancelling, ArchiveWithoutRows],
+            Self::Gitea => &[Cancelling, ArchiveWithoutRows, ToleratedJobs],
             Self::Forgejo => &[RequestKeys, TaskCapacity, FetchSingleTask, NeedsInPayload],
         };
         let is_gitea = self == Self::Gitea;

@@ -6,7 +6,7 @@ use std::time::SystemTime;
 use super::fault::Faults;
 use super::journal::{Call, Method};
 use super::record::{Job, Row, Run, Runner, Status, Task, Trigger};
-use super::rules::Rules;
+use super::rules::{Feature, Rules};
 use super::runners::Registration;
 use super::workflow;
 
@@ -119,7 +119,7 @@ impl State {
 
     /// How all jobs of a run stand together.
     pub fn status_of(&self, run: i64) -> Status {
-        Status::together(self.jobs_of(run).map(|job| job.status))
+        Status::together(self.jobs_of(run).map(Job::counted))
     }
 
     /// Every call so far, in order.
@@ -156,7 +156,12 @@ impl State {
     }
 
     pub(super) fn add_run(&mut self, trigger: Trigger, now: SystemTime) -> Result<i64, String> {
-        let split = workflow::split(&trigger.text, &self.rules)?;
+        let files = self
+            .repositories
+            .get(&trigger.repository)
+            .map(|kept| kept.files.clone());
+        let split = workflow::split(&trigger.text, &self.rules, &files.unwrap_or_default())?;
+        let tolerates = self.rules.has(Feature::ToleratedJobs);
         let id = super::number(self.runs.len()) + 1;
         let of_repository = self
             .runs
@@ -169,6 +174,7 @@ impl State {
             workflow: split.name.unwrap_or_else(|| trigger.file.clone()),
             trigger,
             created: now,
+            outputs: split.outputs,
         });
         for planned in split.jobs {
             let blocked = !planned.needs.is_empty();
@@ -176,6 +182,9 @@ impl State {
                 id: super::number(self.jobs.len()) + 1001,
                 run: id,
                 key: planned.key,
+                scope: planned.scope,
+                call: planned.call,
+                is_tolerated: planned.is_tolerated && tolerates,
                 name: planned.name,
                 handle: super::random_uuid(),
                 payload: planned.payload,
@@ -219,10 +228,13 @@ impl State {
         })
     }
 
-    /// How all legs of one job of the workflow stand together.
+    /// How all legs of one job of the workflow, or all jobs that it calls, stand together.
     pub(super) fn status_of_key(&self, run: i64, key: &str) -> Status {
-        let legs = self.jobs_of(run).filter(|job| job.key == key);
-        Status::together(legs.map(|job| job.status))
+        let called = format!("{key}.");
+        let legs = self
+            .jobs_of(run)
+            .filter(|job| job.key == key || job.key.starts_with(&called));
+        Status::together(legs.map(Job::counted))
     }
 
     /// Cancels what is not done of a run.

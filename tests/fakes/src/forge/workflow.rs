@@ -3,14 +3,21 @@
 //! Only what a server does is done here, and only for workflows that tests write: expressions stay as they are, except
 //! for `matrix` in names and labels.
 
+use std::collections::BTreeMap;
+
 use serde_yaml::{Mapping, Value};
 
+use super::calls::{Call, expand};
 use super::rules::{Feature, Rules};
 
 /// A job before it is stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Planned {
     pub key: String,
+    /// What the names of the jobs of the same workflow begin with, if that was called.
+    pub scope: String,
+    pub call: Option<Call>,
+    pub is_tolerated: bool,
     pub name: String,
     pub payload: Vec<u8>,
     pub runs_on: Vec<String>,
@@ -24,20 +31,42 @@ pub(crate) struct Planned {
 pub(crate) struct Split {
     pub name: Option<String>,
     pub jobs: Vec<Planned>,
+    /// The outputs of the calls: for each name the job that makes it, and its name there.
+    pub outputs: Outputs,
 }
 
+/// The outputs of the jobs that call workflows.
+pub(crate) type Outputs = BTreeMap<String, BTreeMap<String, (String, String)>>;
+
 /// Splits a workflow into its jobs.
-pub(crate) fn split(text: &str, rules: &Rules) -> Result<Split, String> {
+pub(crate) fn split(text: &str, rules: &Rules, files: &BTreeMap<String, String>) -> Result<Split, String> {
+    split_at(text, rules, files, 0)
+}
+
+/// The same for a workflow that was called so deep.
+pub(super) fn split_at(
+    text: &str,
+    rules: &Rules,
+    files: &BTreeMap<String, String>,
+    depth: usize,
+) -> Result<Split, String> {
     let root: Value = serde_yaml::from_str(text).map_err(|error| format!("not YAML: {error}"))?;
     let root = root.as_mapping().ok_or("the workflow is not a mapping")?;
     let jobs = root.get("jobs").and_then(Value::as_mapping);
     let jobs = jobs.ok_or("the workflow has no jobs")?;
     let mut planned = Vec::new();
+    let mut outputs = Outputs::new();
     for (key, job) in jobs {
         let key = text_of(key);
         let job = job
             .as_mapping()
             .ok_or_else(|| format!("job {key} is not a mapping"))?;
+        if job.contains_key("uses") {
+            let called = expand((&key, job), files, rules, depth)?;
+            planned.extend(called.jobs);
+            outputs.extend(called.outputs);
+            continue;
+        }
         let legs = legs(job);
         for (index, leg) in legs.iter().enumerate() {
             planned.push(plan(root, &key, job, leg, (index, legs.len()), rules)?);
@@ -46,6 +75,7 @@ pub(crate) fn split(text: &str, rules: &Rules) -> Result<Split, String> {
     Ok(Split {
         name: root.get("name").map(text_of),
         jobs: planned,
+        outputs,
     })
 }
 
@@ -90,6 +120,9 @@ fn plan(
     };
     Ok(Planned {
         key: key.to_owned(),
+        scope: String::new(),
+        call: None,
+        is_tolerated: job.get("continue-on-error") == Some(&Value::Bool(true)),
         name,
         payload: payload.into_bytes(),
         runs_on: labels.iter().map(|label| substitute(label, leg)).collect(),
@@ -206,7 +239,7 @@ fn mappings(value: Option<&Value>) -> Vec<Mapping> {
     entries.filter_map(Value::as_mapping).cloned().collect()
 }
 
-fn strings(value: Option<&Value>) -> Vec<String> {
+pub(super) fn strings(value: Option<&Value>) -> Vec<String> {
     match value {
         None | Some(Value::Null) => Vec::new(),
         Some(Value::Sequence(items)) => items.iter().map(text_of).collect(),
@@ -228,7 +261,7 @@ fn substitute(text: &str, leg: &Mapping) -> String {
     })
 }
 
-fn text_of(value: &Value) -> String {
+pub(super) fn text_of(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),

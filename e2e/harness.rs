@@ -84,7 +84,12 @@ impl Place {
 
     /// Registers the runner, which has to go well.
     pub fn register(&self, url: &str, token: &str, labels: &str) {
-        let said = self.run(&[
+        self.register_as(url, token, ("e2e", labels), &[]);
+    }
+
+    /// The same with a name and more flags.
+    pub fn register_as(&self, url: &str, token: &str, (name, labels): (&str, &str), flags: &[&str]) {
+        let own = [
             "register",
             "--no-interactive",
             "--instance",
@@ -92,10 +97,11 @@ impl Place {
             "--token",
             token,
             "--name",
-            "e2e",
+            name,
             "--labels",
             labels,
-        ]);
+        ];
+        let said = self.run(&[&own, flags].concat());
         assert_eq!(said.code, Some(0), "{}", said.text);
         assert!(
             said.text.contains("Runner registered successfully"),

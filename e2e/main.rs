@@ -2,6 +2,15 @@
 
 #![expect(clippy::expect_used, clippy::panic, reason = "a test fails by a panic")]
 
+mod actions;
+mod bad_input;
+mod cli;
+mod given;
 mod harness;
+mod jobs;
 mod life;
 mod loss;
+mod reload;
+mod rest;
+mod scene;
+mod server;

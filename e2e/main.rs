@@ -10,6 +10,7 @@ mod harness;
 mod jobs;
 mod life;
 mod loss;
+mod named;
 mod reload;
 mod rest;
 mod scene;

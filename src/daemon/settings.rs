@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use gantry_actors::claimer::Pacing;
 use gantry_actors::engine::action::{ActionAccess, Sources};
+use gantry_actors::engine::commands::Customs;
 use gantry_actors::engine::run::{Hooks, Settings};
 use gantry_actors::journal;
 use gantry_actors::local::HostSandboxes;
@@ -39,8 +40,7 @@ pub fn of_jobs(config: &Config, identity: &Identity) -> anyhow::Result<Settings>
         env,
         extra_env,
         hooks,
-        places_in_rows: true,
-        late_is_failed: true,
+        customs: Customs::Gitea,
         max_timeout: Some(runner.timeout.get()),
         actions: Some(ActionAccess {
             store: directories::actions(config, false)?,

@@ -7,6 +7,7 @@ use actix::{
     Actor, ActorContext, ActorFutureExt, Addr, AsyncContext, Context, Handler, ResponseFuture, WrapFuture,
 };
 use gantry_engine::chain::Chain;
+use gantry_engine::commands::Customs;
 use gantry_engine::job::StepPlan;
 use gantry_engine::plan::{Conclusion, JobPlan};
 use gantry_engine::run::{Entry, JobRuntime, Rows, Stop, StopSwitch, wind_up};
@@ -159,17 +160,16 @@ impl Job {
 
     fn on_prepared(&mut self, prepared: Prepared, context: &mut Context<Self>) {
         let settings = &self.spec.context.settings;
-        let (max_timeout, late_is_failed) = (settings.max_timeout, settings.late_is_failed);
+        let (max_timeout, customs) = (settings.max_timeout, settings.customs);
         let limits = prepared
             .plan
             .as_ref()
             .map_or_else(Limits::default, |plan| Limits {
                 timeout: plan.timeout.into_iter().chain(max_timeout).min(),
                 cancel_timeout: plan.cancel_timeout,
-                late: if late_is_failed {
-                    Conclusion::Failure
-                } else {
-                    Conclusion::Cancelled
+                late: match customs {
+                    Customs::Gitea => Conclusion::Failure,
+                    Customs::GitHub => Conclusion::Cancelled,
                 },
             });
         self.around = None;

@@ -13,10 +13,20 @@ pub struct Settings {
     pub allow_unsecure_commands: bool,
     /// `ACTIONS_ALLOW_UNSECURE_STOPCOMMAND_TOKENS`: any stop token is accepted.
     pub allow_unsecure_stop_tokens: bool,
-    /// The row of an annotation names its place and title, for a forge that keeps only rows.
-    pub places_in_rows: bool,
+    /// Whether the row of an annotation names its place and title.
+    pub customs: Customs,
     /// Every path of the workspace: the host's, and the one in the step's container.
     pub workspaces: Vec<String>,
+}
+
+/// Whose customs hold where those of the forges differ.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Customs {
+    /// Annotations are kept beside the log, and a job that is out of time was cancelled.
+    #[default]
+    GitHub,
+    /// Only rows are kept, so that they name the places of annotations; a job that is out of time has failed.
+    Gitea,
 }
 
 /// What the shell has to do for a line, in this order.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::annotations::{Annotation, Counts, Level};
-use super::effect::{Effect, Emit, MatcherRequest, Settings};
+use super::effect::{Customs, Effect, Emit, MatcherRequest, Settings};
 use super::matchers::{Matchers, Running};
 use super::stdout::{Command, Name, may_hold_command, parse};
 use super::texts::{UNSECURE_TOKEN, deprecated, disabled};
@@ -262,7 +262,7 @@ impl Interpreter {
         for note in notes {
             self.debug(&note, emit);
         }
-        let text = if self.settings.places_in_rows {
+        let text = if self.settings.customs == Customs::Gitea {
             annotation.head() + &command.data
         } else {
             command.data.to_string()
@@ -662,7 +662,7 @@ mod tests {
     #[test]
     fn places_stand_in_rows_where_only_rows_are_kept() {
         let settings = || Settings {
-            places_in_rows: true,
+            customs: Customs::Gitea,
             ..Settings::default()
         };
         for (line, row) in [

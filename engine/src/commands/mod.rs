@@ -12,6 +12,6 @@ pub mod stdout;
 mod texts;
 
 pub use annotations::{Annotation, Level};
-pub use effect::{Effect, Emit, MatcherRequest, Settings};
+pub use effect::{Customs, Effect, Emit, MatcherRequest, Settings};
 pub use interpreter::Interpreter;
 pub use matchers::Matchers;

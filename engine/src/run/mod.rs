@@ -60,7 +60,7 @@ use session::Session;
 use crate::action::ActionAccess;
 use crate::backend::Sandbox;
 use crate::clock::Clock;
-use crate::commands::Matchers;
+use crate::commands::{Customs, Matchers};
 use crate::job::{Frame, JobView, StepPlan, StepReport, Work};
 use crate::mask::{LeakReport, Masks};
 use crate::plan::JobPlan;
@@ -121,10 +121,8 @@ pub struct Settings {
     pub observer: Option<Arc<dyn Observer>>,
     /// Who decides what becomes of a step that fails.
     pub breakpoint: Option<Arc<dyn Breakpoint>>,
-    /// The row of an annotation names its place and title, for a forge that keeps only rows.
-    pub places_in_rows: bool,
-    /// A job that is out of time has failed, as runners of Gitea report it; on GitHub it was cancelled.
-    pub late_is_failed: bool,
+    /// Whose customs hold where those of the forges differ.
+    pub customs: Customs,
     /// Programs of the operator that run in every job.
     pub hooks: Hooks,
 }

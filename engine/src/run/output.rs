@@ -190,7 +190,7 @@ fn settings(runtime: &JobRuntime, env: &[(String, String)]) -> Settings {
         step_debug: runtime.settings.step_debug,
         allow_unsecure_commands: is_true("ACTIONS_ALLOW_UNSECURE_COMMANDS"),
         allow_unsecure_stop_tokens: is_true("ACTIONS_ALLOW_UNSECURE_STOPCOMMAND_TOKENS"),
-        places_in_rows: runtime.settings.places_in_rows,
+        customs: runtime.settings.customs,
         workspaces: vec![runtime.sandbox.layout().workspace.clone()],
     }
 }

@@ -20,7 +20,7 @@ fn cli_once() {
         let repository = server.repository();
         let place = server.place("  capacity: 2\n");
         let run = repository.push(TWO);
-        let said = server.daemon(&place, &["--once"]).end();
+        let said = place.declared(&["--once"]).end();
         assert_eq!(said.code, Some(0), "{}", said.text);
         assert!(!said.text.contains(CANCELLED), "{}", said.text);
         assert_eq!(repository.count(run, "success"), 1, "exactly one of two");
@@ -35,7 +35,7 @@ fn cli_labels_override() {
         let place = server.place("");
         let file = || fs::read_to_string(place.path(".runner")).expect("the runner file");
         let (one, two) = (server.label("one"), server.label("two"));
-        let daemon = server.daemon(&place, &["--labels", &format!("{one}:host,{two}:host")]);
+        let daemon = place.declared(&["--labels", &format!("{one}:host,{two}:host")]);
         assert_eq!(server.labels(), [one.as_str(), &two]);
         daemon.stop();
         assert!(file().contains(&format!("{one}:host")), "{}", file());
@@ -58,7 +58,7 @@ fn cli_shutdown_drains() {
     for server in Server::all() {
         let repository = server.repository();
         let place = server.place("  shutdown_timeout: 1h\n");
-        let mut daemon = server.daemon(&place, &[]);
+        let mut daemon = place.declared(&[]);
         let run = repository.push(PATIENT);
         server.wait_for_file(&place.path("begun"));
         daemon.signal(Signal::TERM);
@@ -80,7 +80,7 @@ fn cli_shutdown_cancels() {
     for server in Server::all() {
         let repository = server.repository();
         let place = server.place("  shutdown_timeout: 0s\n");
-        let daemon = server.daemon(&place, &[]);
+        let daemon = place.declared(&[]);
         let run = repository.push(PATIENT);
         server.wait_for_file(&place.path("begun"));
         let said = daemon.stop();
@@ -100,7 +100,7 @@ fn the_second_and_the_third_signal_do_not_wait() {
     for server in Server::all() {
         let repository = server.repository();
         let place = server.place("  shutdown_timeout: 1h\n  shutdown_cancel_timeout: 1h\n");
-        let mut daemon = server.daemon(&place, &[]);
+        let mut daemon = place.declared(&[]);
         let run = repository.push(STUBBORN);
         server.wait_for_file(&place.path("begun"));
         daemon.signal(Signal::TERM);
@@ -126,7 +126,7 @@ fn a_job_that_ignores_everything_is_killed_in_the_end() {
     for server in Server::all() {
         let repository = server.repository();
         let place = server.place("  shutdown_timeout: 0s\n  shutdown_cancel_timeout: 1s\n");
-        let daemon = server.daemon(&place, &[]);
+        let daemon = place.declared(&[]);
         let run = repository.push(STUBBORN);
         server.wait_for_file(&place.path("begun"));
         let said = daemon.stop();

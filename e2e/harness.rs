@@ -115,6 +115,13 @@ impl Place {
         Daemon::start(self.command(&[&["daemon"], args].concat()))
     }
 
+    /// Starts the daemon, and waits until the server knows of it.
+    pub fn declared(&self, args: &[&str]) -> Daemon {
+        let mut daemon = self.daemon(args);
+        daemon.wait_for("declare successfully");
+        daemon
+    }
+
     /// What lies in the directory of jobs and of the data directory's tasks: nothing, once all is done.
     pub fn left(&self) -> Vec<PathBuf> {
         let entries = |path: &Path| -> Vec<PathBuf> {

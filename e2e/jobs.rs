@@ -9,7 +9,7 @@ use super::server::{Repository, Server};
 /// Runs a workflow to its end on a runner with these lines in its configuration.
 fn run(server: &Server, repository: &Repository<'_>, workflow: &str) -> i64 {
     let place = server.place("");
-    let daemon = server.daemon(&place, &[]);
+    let daemon = place.declared(&[]);
     let run = repository.push(workflow);
     repository.wait_for(run);
     daemon.stop();
@@ -52,7 +52,7 @@ fn a_job_that_takes_too_long_fails() {
     for server in Server::all() {
         let repository = server.repository();
         let place = server.place("  timeout: 3s\n");
-        let daemon = server.daemon(&place, &[]);
+        let daemon = place.declared(&[]);
         let run = repository.push(include_str!("workflows/timeout.yaml"));
         assert_eq!(repository.wait_for(run), "failure");
         let log = repository.log(run, "late");
@@ -73,7 +73,7 @@ fn label_routing() {
     for server in Server::all() {
         let repository = server.repository();
         let place = server.place("");
-        let daemon = server.daemon(&place, &[]);
+        let daemon = place.declared(&[]);
         let run = repository.push(include_str!("workflows/routing.yaml"));
         repository.wait_for_job(run, "here", "success");
         // The other one was there first as well, and the runner has asked since.
@@ -101,7 +101,7 @@ fn capacity_1_is_serial() {
     for server in Server::all() {
         let repository = server.repository();
         let place = server.place("  capacity: 1\n");
-        let daemon = server.daemon(&place, &[]);
+        let daemon = place.declared(&[]);
         let run = repository.push(include_str!("workflows/serial.yaml"));
         server.wait_for_file(&place.path("begun"));
         assert_eq!(repository.count(run, "in_progress"), 1);
@@ -119,7 +119,7 @@ fn capacity_2_is_parallel() {
     for server in Server::all() {
         let repository = server.repository();
         let place = server.place("  capacity: 2\n");
-        let daemon = server.daemon(&place, &[]);
+        let daemon = place.declared(&[]);
         // Each of the two jobs waits for the other one.
         let run = repository.push(include_str!("workflows/parallel.yaml"));
         assert_eq!(repository.wait_for(run), "success");
@@ -175,7 +175,7 @@ fn dispatch_types_its_inputs() {
             include_str!("workflows/dispatch.yaml"),
         );
         let place = server.place("");
-        let daemon = server.daemon(&place, &[]);
+        let daemon = place.declared(&[]);
         let log_of = |inputs: &Value| {
             let run = repository.dispatch(inputs);
             assert_eq!(repository.wait_for(run), "success");
@@ -200,7 +200,7 @@ fn a_cancelled_job_cleans_up_and_its_log_is_live() {
     for server in Server::all() {
         let repository = server.repository();
         let place = server.place("");
-        let daemon = server.daemon(&place, &[]);
+        let daemon = place.declared(&[]);
         let run = repository.push(include_str!("workflows/called_off.yaml"));
         repository.wait_for_log(run, "long", "Z first row");
         repository.cancel(run);
@@ -219,7 +219,7 @@ fn ephemeral() {
         let place = server.place_with("", &["--ephemeral"]);
         assert_eq!(server.runner().expect("the runner")["ephemeral"], true);
         let run = repository.push(include_str!("workflows/two.yaml"));
-        let said = server.daemon(&place, &[]).end();
+        let said = place.declared(&[]).end();
         assert_eq!(said.code, Some(0), "{}", said.text);
         assert_eq!(repository.count(run, "success"), 1);
         assert_eq!(repository.count(run, "queued"), 1);

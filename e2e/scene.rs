@@ -36,9 +36,7 @@ impl Scene {
 
     /// Starts the daemon, and waits until the server knows of it.
     pub fn daemon(&self) -> Daemon {
-        let mut daemon = self.place.daemon(&[]);
-        daemon.wait_for("declare successfully");
-        daemon
+        self.place.declared(&[])
     }
 
     /// Waits for the end of a run.

@@ -15,7 +15,7 @@ use gantry_fakes::FakeForge;
 use gantry_fakes::forge::{DIALECTS, Rules};
 use serde_json::{Value, json};
 
-use super::harness::{Daemon, PATIENCE, Place};
+use super::harness::{PATIENCE, Place};
 use super::rest::Rest;
 use super::scene::QUICK;
 
@@ -83,7 +83,8 @@ impl Server {
     /// The same with more flags of `register`.
     pub fn place_with(&self, runner: &str, flags: &[&str]) -> Place {
         let place = Place::new();
-        self.configure(&place, runner);
+        let own = place.path("");
+        place.configure(&format!("{QUICK}  envs: {{E2E: '{}'}}\n{runner}", own.display()));
         let found = self
             .rest
             .try_post("admin/actions/runners/registration-token", &json!({}));
@@ -92,19 +93,6 @@ impl Server {
         let token = found["token"].as_str().expect("a token");
         place.register_as(self.rest.url(), token, (&self.runner_name(), &labels), flags);
         place
-    }
-
-    /// Writes the configuration of a place anew.
-    pub fn configure(&self, place: &Place, runner: &str) {
-        let own = format!("{QUICK}  envs: {{E2E: '{}'}}\n{runner}", place.path("").display());
-        place.configure(&own);
-    }
-
-    /// Starts the daemon, and waits until the server knows of it.
-    pub fn daemon(&self, place: &Place, args: &[&str]) -> Daemon {
-        let mut daemon = place.daemon(args);
-        daemon.wait_for("declare successfully");
-        daemon
     }
 
     /// The runner as the server knows it now.

@@ -6,6 +6,8 @@ use std::os::unix::fs::DirBuilderExt;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
+use rustix::fs::{IFlags, Mode, OFlags, ioctl_getflags, ioctl_setflags, open};
+
 use super::claim::{self, Claim};
 use super::tree::{JobTree, TRACKING_VARIABLE};
 use super::{HostSandbox, copy, environment, files, remove};
@@ -33,6 +35,7 @@ pub struct HostOptions {
 /// Makes everything; on failure what was made is removed again.
 pub(super) fn create(options: &HostOptions) -> Result<HostSandbox, Error> {
     let root = make_root(&options.root)?;
+    spread_jobs(&root);
     let tool_cache = options.tool_cache.as_deref().map(make_root).transpose()?;
     let tracking = claim::new_tracking_id().map_err(|source| failed(&root, source))?;
     let (directory, claim) = make_unique(&root, options, &tracking)?;
@@ -77,6 +80,29 @@ fn make_root(path: &Path) -> Result<PathBuf, Error> {
     files::make_directories(path)
         .and_then(|()| path.canonicalize())
         .map_err(|source| failed(path, source))
+}
+
+/// Asks the file system to keep jobs apart, where it can: what it puts together must not be related.
+///
+/// ext4 puts a new inode near its directory, and looks at each one that was freed there in the last seconds before it
+/// takes another. Jobs that follow each other in one place would pay for each other's removal with every file.
+fn spread_jobs(root: &Path) {
+    let spread = || -> rustix::io::Result<()> {
+        let directory = open(
+            root,
+            OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
+            Mode::empty(),
+        )?;
+        let flags = ioctl_getflags(&directory)?;
+        if flags.contains(IFlags::TOPDIR) {
+            return Ok(());
+        }
+        ioctl_setflags(&directory, flags | IFlags::TOPDIR)
+    };
+    // Other file systems refuse, and nothing depends on it.
+    if let Err(error) = spread() {
+        tracing::debug!(root = %root.display(), %error, "jobs are not spread over the file system");
+    }
 }
 
 fn make_unique(root: &Path, options: &HostOptions, tracking: &str) -> Result<(PathBuf, Claim), Error> {

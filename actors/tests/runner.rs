@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
 use gantry_actors::claimer::Polling;
+use gantry_actors::engine::backend::host::Listing;
 use gantry_actors::engine::clock::Clock;
 use gantry_actors::engine::expr::{Object, Value};
 use gantry_actors::engine::model::{RunsOn, Workflow};
@@ -51,6 +52,7 @@ impl Bench {
             source: Some(source),
             tool_cache: Some(self.directory.path().join("tools")),
             copy_ignored: false,
+            listing: Listing::default(),
             allowed_environment: Vec::new(),
         };
         let context = JobContext {

@@ -5,6 +5,7 @@ use std::path::Path;
 use anyhow::Context;
 use gantry_actors::claimer::Pacing;
 use gantry_actors::engine::action::{ActionAccess, Sources};
+use gantry_actors::engine::backend::host::Listing;
 use gantry_actors::engine::commands::Customs;
 use gantry_actors::engine::run::{Hooks, Settings};
 use gantry_actors::journal;
@@ -61,6 +62,7 @@ pub fn host(config: &Config) -> HostSandboxes {
         root: directories::jobs(config),
         source: None,
         copy_ignored: false,
+        listing: Listing::default(),
         tool_cache: match config.runner.tool_cache_mode {
             ToolCacheMode::None => None,
             ToolCacheMode::Shared => Some(directories::cache().join("tools")),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use gantry_engine::backend::Sandbox;
 use gantry_engine::backend::host::{
-    HostOptions, HostSandbox, Stale, guard_process, reap_adopted, sweep_stale,
+    HostOptions, HostSandbox, Listing, Stale, guard_process, reap_adopted, sweep_stale,
 };
 use gantry_engine::chain::{Chain, failed_to};
 use gantry_engine::expr::Value;
@@ -23,6 +23,8 @@ pub struct HostSandboxes {
     pub source: Option<PathBuf>,
     /// Copies what git ignores, too.
     pub copy_ignored: bool,
+    /// What git says of that tree, once for all jobs.
+    pub listing: Listing,
     /// Where tools are kept from one job to the next; without it each job has a tool cache of its own.
     pub tool_cache: Option<PathBuf>,
     /// More variables of this process's environment that jobs get; a name may end in `*`.
@@ -38,6 +40,12 @@ impl Sandboxes for HostSandboxes {
             let Err(error) = reap_adopted().await;
             tracing::warn!(%error, "adopted processes are not reaped");
         });
+        if let Some(source) = self.source.clone()
+            && !self.copy_ignored
+        {
+            let listing = self.listing.clone();
+            tokio::spawn(async move { listing.prepare(&source).await });
+        }
         Box::pin(async move {
             for stale in sweep_stale(&self.root).await {
                 report(&stale);
@@ -58,6 +66,7 @@ impl Sandboxes for HostSandboxes {
             repository: repository.into_owned(),
             source: self.source.clone(),
             copy_ignored: self.copy_ignored,
+            listing: self.listing.clone(),
             tool_cache: self.tool_cache.clone(),
             allowed_environment: self.allowed_environment.clone(),
         };

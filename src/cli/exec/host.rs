@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use clap::ValueEnum;
+use gantry_actors::engine::backend::host::Listing;
 use gantry_actors::local::HostSandboxes;
 
 use super::super::ExecFlags;
@@ -24,6 +25,7 @@ pub fn sandboxes(flags: &ExecFlags, config: &Config, source: &Path) -> HostSandb
         root: directories::jobs(config),
         source: Some(source.to_owned()),
         copy_ignored: !flags.use_gitignore,
+        listing: Listing::default(),
         tool_cache: match flags.tool_cache_mode {
             ToolCacheMode::None => None,
             ToolCacheMode::Shared => Some(directories::cache().join("tools")),

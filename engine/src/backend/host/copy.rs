@@ -9,6 +9,7 @@ use std::fs::{self, File, Metadata};
 use std::io;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, symlink};
 use std::path::{Component, Path, PathBuf};
+use std::sync::Arc;
 
 use rustix::fs::{
     AtFlags, CWD, Mode, OFlags, Timespec, Timestamps, fchmod, futimens, ioctl_ficlone, open, utimensat,
@@ -21,7 +22,7 @@ use crate::backend::Error;
 #[derive(Debug)]
 pub(super) enum Selection {
     /// These files, relative to the source.
-    Listed(Vec<PathBuf>),
+    Listed(Arc<[PathBuf]>),
     /// All files.
     Everything,
 }
@@ -43,8 +44,8 @@ pub(super) fn copy_tree(
     match selection {
         Selection::Everything => copy.walk(source, target, &|_| true)?,
         Selection::Listed(files) => {
-            for file in files {
-                copy.listed(source, target, &file)?;
+            for file in files.iter() {
+                copy.listed(source, target, file)?;
             }
             copy.entry(&source.join(".git"), &target.join(".git"))?;
         }

@@ -10,7 +10,7 @@ use rustix::fs::{IFlags, Mode, OFlags, ioctl_getflags, ioctl_setflags, open};
 
 use super::claim::{self, Claim};
 use super::tree::{JobTree, TRACKING_VARIABLE};
-use super::{HostSandbox, copy, environment, files, remove};
+use super::{HostSandbox, Listing, copy, environment, files, remove};
 use crate::backend::{Error, Layout, arch_name, os_name};
 
 /// What a host sandbox is made of.
@@ -26,6 +26,8 @@ pub struct HostOptions {
     pub source: Option<PathBuf>,
     /// Copies what git ignores, too.
     pub copy_ignored: bool,
+    /// Which files of that tree are copied if not all are; jobs that share it get the same ones.
+    pub listing: Listing,
     /// Where tools are kept from one job to the next; without it the job has a tool cache of its own.
     pub tool_cache: Option<PathBuf>,
     /// More variables of the runner's environment that the job gets; a name may end in `*`.

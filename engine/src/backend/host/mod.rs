@@ -14,6 +14,7 @@ mod files;
 mod git;
 mod hash;
 mod kill;
+mod listing;
 mod orphans;
 mod process;
 mod procfs;
@@ -43,6 +44,7 @@ use super::{BoxFuture, Command, Error, Layout, Orphan, ReadError, Sandbox, Start
 
 pub use self::adopt::{guard_process, reap_adopted};
 pub use self::create::HostOptions;
+pub use self::listing::Listing;
 pub use self::stale::{Stale, sweep_stale};
 
 /// A job's directories and processes on the machine of the runner.
@@ -66,10 +68,10 @@ impl HostSandbox {
     /// A dropped call goes on in the background; what it makes is removed by [`sweep_stale`] after the runner's end.
     pub async fn create(options: HostOptions) -> Result<Self, Error> {
         let source = options.source.clone();
-        let copy_ignored = options.copy_ignored;
+        let listing = (!options.copy_ignored).then(|| options.listing.clone());
         let sandbox = blocking(move || create::create(&options)).await?;
         if let Some(source) = source
-            && let Err(error) = sandbox.copy_in(source, copy_ignored).await
+            && let Err(error) = sandbox.copy_in(source, listing).await
         {
             if let Err(left) = sandbox.remove().await {
                 tracing::warn!(error = %left, "failed to clean up after a copy that failed");
@@ -79,18 +81,16 @@ impl HostSandbox {
         Ok(sandbox)
     }
 
-    /// Copies the user's tree into the workspace.
-    async fn copy_in(&self, source: PathBuf, copy_ignored: bool) -> Result<(), Error> {
+    /// Copies the user's tree into the workspace, or what of it is listed.
+    async fn copy_in(&self, source: PathBuf, listing: Option<Listing>) -> Result<(), Error> {
         let source = source.canonicalize().map_err(|error| Error::Copy {
             path: source,
             source: error,
         })?;
-        let listed = if copy_ignored || !git::is_in_work_tree(&source) {
-            None
-        } else {
-            git::list_files(&source).await
+        let selection = match listing {
+            Some(listing) => listing.selection(&source).await,
+            None => Selection::Everything,
         };
-        let selection = listed.map_or(Selection::Everything, Selection::Listed);
         let target = PathBuf::from(&self.layout.workspace);
         // Jobs may live inside the tree that is copied; their directories are never part of it.
         let skipped = self.root.parent().unwrap_or(&self.root).to_owned();

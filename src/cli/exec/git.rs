@@ -3,7 +3,7 @@
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;
 use std::path::{Path, PathBuf};
-use std::thread::{self, ScopedJoinHandle};
+use std::thread;
 
 /// The repository that the directory belongs to; what git does not know is absent.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -23,16 +23,17 @@ pub struct Repository {
 impl Repository {
     /// Asks git; a directory outside of any repository, or a machine without git, yields nothing.
     pub fn of(directory: &Path) -> Self {
-        // Each question is a process of a few milliseconds, so they are asked at the same time.
+        // Each question is a process of a few milliseconds, so they are few, and asked at the same time.
         thread::scope(|scope| {
-            let url = scope.spawn(|| ask(directory, &["config", "--get", "remote.origin.url"]));
-            let user = scope.spawn(|| ask(directory, &["config", "--get", "user.name"]));
-            let git_ref = scope.spawn(|| git_ref(directory));
+            let settings = scope.spawn(|| output(directory, SETTINGS).unwrap_or_default());
+            let (sha, git_ref) = head(directory);
+            // A thread that died found nothing.
+            let settings = settings.join().unwrap_or_default();
             Self {
-                sha: ask(directory, &["rev-parse", "--verify", "--quiet", "HEAD"]),
-                git_ref: answer(git_ref),
-                url: answer(url).and_then(|url| web_url(&url)),
-                user: answer(user),
+                sha,
+                git_ref,
+                url: setting(&settings, "remote.origin.url").and_then(web_url),
+                user: setting(&settings, "user.name").map(str::to_owned),
                 instance: None,
             }
         })
@@ -73,15 +74,42 @@ pub fn files(directory: &Path) -> Option<Vec<PathBuf>> {
     Some(names.map(|name| PathBuf::from(OsStr::from_bytes(name))).collect())
 }
 
+/// Asks for all values of the settings that count here.
+const SETTINGS: &[&str] = &[
+    "config",
+    "-z",
+    "--get-regexp",
+    r"^(remote\.origin\.url|user\.name)$",
+];
+
+/// The value that counts is the last one.
+fn setting<'a>(settings: &'a [u8], wanted: &str) -> Option<&'a str> {
+    let value = settings.split(|byte| *byte == 0).rev().find_map(|entry| {
+        let rest = entry.strip_prefix(wanted.as_bytes())?;
+        if rest.is_empty() {
+            Some(rest)
+        } else {
+            rest.strip_prefix(b"\n")
+        }
+    })?;
+    let value = std::str::from_utf8(value).ok()?.trim();
+    (!value.is_empty()).then_some(value)
+}
+
+/// The commit that is checked out, and its branch or tag.
+fn head(directory: &Path) -> (Option<String>, Option<String>) {
+    // Before the first commit this fails as a whole, and without a branch the second line is no ref.
+    let both = ask(directory, &["rev-parse", "HEAD", "--symbolic-full-name", "HEAD"]);
+    let mut lines = both.as_deref().unwrap_or_default().lines().map(str::to_owned);
+    let sha = lines.next();
+    let branch = lines.next().filter(|name| name.starts_with("refs/"));
+    (sha, branch.or_else(|| git_ref(directory)))
+}
+
 /// The branch that is checked out, or a tag of the commit that is.
 fn git_ref(directory: &Path) -> Option<String> {
     let tag = || ask(directory, &["describe", "--tags", "--exact-match", "HEAD"]);
     ask(directory, &["symbolic-ref", "--quiet", "HEAD"]).or_else(|| Some(format!("refs/tags/{}", tag()?)))
-}
-
-/// What a thread found out; one that died found nothing.
-fn answer(thread: ScopedJoinHandle<'_, Option<String>>) -> Option<String> {
-    thread.join().ok().flatten()
 }
 
 fn ask(directory: &Path, args: &[&str]) -> Option<String> {
@@ -204,5 +232,27 @@ mod tests {
         assert_eq!(repository.sha.map(|sha| sha.len()), Some(40));
         assert_eq!(repository.url.as_deref(), Some("https://code.example/octo/hello"));
         assert_eq!(repository.user.as_deref(), Some("someone"));
+    }
+
+    #[test]
+    fn before_the_first_commit_there_is_only_a_branch() {
+        let root = tempfile::tempdir().expect("a directory");
+        init(root.path());
+        let name = output(root.path(), &["symbolic-ref", "HEAD", "refs/heads/topic"]);
+        assert!(name.is_some(), "git symbolic-ref failed");
+        let unborn = Repository::of(root.path());
+        assert_eq!(
+            (unborn.sha, unborn.git_ref.as_deref()),
+            (None, Some("refs/heads/topic"))
+        );
+    }
+
+    #[test]
+    fn the_last_value_of_a_setting_counts() {
+        let settings = b"user.name\nfirst\0remote.origin.url\na\nb\0user.name\n second \0user.named\nno\0";
+        assert_eq!(setting(settings, "user.name"), Some("second"));
+        assert_eq!(setting(settings, "remote.origin.url"), Some("a\nb"));
+        assert_eq!(setting(b"user.name\nfirst\0user.name\0", "user.name"), None);
+        assert_eq!(setting(b"", "user.name"), None);
     }
 }

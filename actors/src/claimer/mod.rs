@@ -218,12 +218,16 @@ async fn take(claims: Vec<Claim>, journal: Option<&Connection>, now: SystemTime)
             });
             continue;
         };
-        match connection.begin(task, now, summary(&claim)).await {
-            Ok(journal) => taken.push(Taken {
-                claim,
-                journal: Some(journal),
-                slot: None,
-            }),
+        let name = summary(&claim);
+        match connection.begin(task, now, name.clone()).await {
+            Ok(journal) => {
+                tracing::info!(%task, "claimed {name}");
+                taken.push(Taken {
+                    claim,
+                    journal: Some(journal),
+                    slot: None,
+                });
+            }
             Err(journal::Error::Known(_)) => {
                 tracing::warn!(%task, "the forge handed out a task again that is not reported yet; once is enough");
             }

@@ -146,7 +146,16 @@ impl Supervisor {
             conclusion,
             parked,
         } = ended;
-        tracing::debug!(%task, ?conclusion, parked = parked.is_some(), "job ended");
+        if running.journal.is_some() {
+            let delivery = if parked.is_some() {
+                ", and the forge is told as soon as it can be"
+            } else {
+                ""
+            };
+            tracing::info!(%task, "ended with {conclusion:?}{delivery}");
+        } else {
+            tracing::debug!(%task, ?conclusion, "ended");
+        }
         let Some(parked) = parked else { return false };
         // The address is held: an actor without one ends before its work is done.
         self.parked.insert(task, running);

@@ -21,6 +21,14 @@ fn reconnect_idle_and_mid_job() {
             (state.count(Method::FetchTask) > 0).then_some(())
         });
         stage.cut();
+        // A Gitea that hands a job to a question whose connection is cut never hands it out again. One question may still
+        // be on its way, so the second one from here is asked by a runner that has connected anew.
+        let asked = stage.forge.read(|state| state.count(Method::FetchTask));
+        stage.forge.wait_for_blocking("new questions for jobs", |state| {
+            let calls = state.calls().iter();
+            let answered = calls.filter(|call| call.method == Method::FetchTask && call.status == Some(200));
+            (answered.count() >= asked + 2).then_some(())
+        });
         let run = stage.push(TICKS);
         stage.wait_for_row("ready");
         for tick in 1..=15 {

@@ -17,6 +17,7 @@ pub mod journal;
 pub mod local;
 pub mod log_stream;
 mod mailbox;
+pub mod operator;
 pub mod runtime;
 pub mod service;
 pub mod step;

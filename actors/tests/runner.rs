@@ -64,6 +64,8 @@ impl Bench {
             runner_name: "bench".to_owned(),
             batching: Batching::IMMEDIATE,
             journal: None,
+            copies: None,
+            post_task: None,
         };
         Supervisor::start_new(context, Polling::with_capacity(1))
     }

@@ -15,3 +15,4 @@ pub mod mask;
 pub mod model;
 pub mod plan;
 pub mod run;
+pub mod stamp;

@@ -135,6 +135,8 @@ impl Claimer {
         let upkeep = self.polling.upkeep.clone();
         let call = async move {
             if let Some(reason) = upkeep.unready().await {
+                // What is cleaned up may be what the machine lacks.
+                upkeep.idle().await;
                 return Asked::Unready(reason);
             }
             let claims = match forge.claim(reserved.count()).await {

@@ -13,6 +13,8 @@ pub struct Slots {
     surplus: Arc<AtomicUsize>,
     /// How many there are, once those have gone.
     capacity: Arc<AtomicUsize>,
+    /// How many are taken by jobs.
+    running: Arc<AtomicUsize>,
     /// The process takes one job and no other.
     once: bool,
 }
@@ -37,12 +39,32 @@ impl Drop for Slot {
 pub struct Slot {
     permit: Option<OwnedSemaphorePermit>,
     surplus: Arc<AtomicUsize>,
+    /// A job has it.
+    job: Option<CountedJob>,
+}
+
+/// A job that is counted until the value is dropped.
+#[derive(Debug)]
+struct CountedJob(Arc<AtomicUsize>);
+
+impl CountedJob {
+    fn begin(running: &Arc<AtomicUsize>) -> Self {
+        running.fetch_add(1, Ordering::Relaxed);
+        Self(Arc::clone(running))
+    }
+}
+
+impl Drop for CountedJob {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
 }
 
 /// Places that are kept free while a forge is asked for jobs.
 #[derive(Debug)]
 pub struct Reservation {
     slots: Vec<Slot>,
+    running: Arc<AtomicUsize>,
     free: Arc<Semaphore>,
     once: bool,
 }
@@ -55,6 +77,7 @@ impl Slots {
             free: Arc::new(Semaphore::new(capacity)),
             surplus: Arc::default(),
             capacity: Arc::new(AtomicUsize::new(capacity)),
+            running: Arc::default(),
             once: false,
         }
     }
@@ -109,11 +132,18 @@ impl Slots {
                 .map(|permit| Slot {
                     permit: Some(permit),
                     surplus: self.surplus.clone(),
+                    job: None,
                 })
                 .collect(),
+            running: self.running.clone(),
             free: self.free.clone(),
             once: self.once,
         })
+    }
+
+    /// How many places are taken by jobs, not counting those that are only reserved for a question.
+    pub fn running(&self) -> usize {
+        self.running.load(Ordering::Relaxed)
     }
 }
 
@@ -129,7 +159,11 @@ impl Reservation {
         if self.once && jobs > 0 {
             self.free.close();
         }
-        let mut slots: Vec<Option<Slot>> = self.slots.drain(..).take(jobs).map(Some).collect();
+        let taken = self.slots.drain(..).take(jobs).map(|mut slot| {
+            slot.job = Some(CountedJob::begin(&self.running));
+            slot
+        });
+        let mut slots: Vec<Option<Slot>> = taken.map(Some).collect();
         slots.resize_with(jobs, || None);
         slots
     }
@@ -147,11 +181,14 @@ mod tests {
         let reserved = slots.reserve().await.unwrap();
         assert_eq!(reserved.count(), 2);
         assert!(slots.clone().reserve().now_or_never().is_none());
+        assert_eq!(slots.running(), 0);
         let taken = reserved.into_slots(1);
+        assert_eq!(slots.running(), 1);
         let other = slots.clone().reserve().await.unwrap();
         assert_eq!(other.count(), 1);
         drop(taken);
         drop(other);
+        assert_eq!(slots.running(), 0);
         assert_eq!(slots.reserve().await.unwrap().count(), 2);
     }
 

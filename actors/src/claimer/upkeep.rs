@@ -9,7 +9,7 @@ pub trait Upkeep: Send + Sync {
         Box::pin(std::future::ready(None))
     }
 
-    /// There was no job: the time for what an idle runner does.
+    /// There was no job, or none was asked for: the time for what an idle runner does.
     fn idle(&self) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }

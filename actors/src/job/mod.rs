@@ -12,6 +12,7 @@
 //! any more.
 
 pub mod intake;
+mod loose_ends;
 mod messages;
 mod prepare;
 mod shell;
@@ -33,6 +34,7 @@ use intake::Intake;
 
 use crate::journal::{Connection, TaskJournal};
 use crate::log_stream::Batching;
+use crate::operator::{LogCopies, PostTask};
 
 /// Makes the sandbox that a job runs in.
 pub trait Sandboxes: Send + Sync {
@@ -64,6 +66,10 @@ pub struct JobContext {
     pub batching: Batching,
     /// Where claimed tasks are kept until the forge has all of them; without one, memory has to do.
     pub journal: Option<Connection>,
+    /// Where the operator has copies of the logs, if anywhere.
+    pub copies: Option<Arc<LogCopies>>,
+    /// What the operator runs after each job, if anything; the job's place is free only after it.
+    pub post_task: Option<Arc<PostTask>>,
 }
 
 /// A claim with what is needed to run it.

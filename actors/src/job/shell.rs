@@ -15,6 +15,7 @@ use gantry_protocols::forge::{Report, TaskId};
 use indexmap::IndexMap;
 use tokio::sync::{mpsc, oneshot};
 
+use super::loose_ends::{LooseEnds, Word};
 use super::messages::{CancelJob, CancelReason, JobEnded, KillJob, RunJob};
 use super::prepare::{Prepared, prepare};
 use super::state::{Effect, Limits, State};
@@ -23,6 +24,7 @@ use crate::backoff::Backoff;
 use crate::courier::{Attempt, attempt, forget};
 use crate::log_stream::{CloseLog, Delivery, LogClosed, LogStream, SealLog, Sealed};
 use crate::mailbox::{answer, tell};
+use crate::operator::{Aftermath, LogCopy};
 use crate::step::{RunStep, Step, StopStep};
 
 /// How many entries may wait between a job and its log stream: each is at most a few hundred kilobytes of rows.
@@ -45,6 +47,12 @@ pub struct Job {
     /// What the forge is told in the end.
     report: Option<Report>,
     backoff: Backoff,
+    /// Where the job's workspace is, if it ever had one.
+    workspace: String,
+    copy: Option<LogCopy>,
+    /// Kills the operator's program after the job.
+    post_task: Option<StopSwitch>,
+    loose_ends: LooseEnds,
     reply: Option<oneshot::Sender<(Conclusion, Option<oneshot::Receiver<()>>)>>,
     /// Resolves what a reply has promised before the forge knew.
     delivered: Option<oneshot::Sender<()>>,
@@ -72,6 +80,10 @@ impl Job {
             started,
             report: None,
             backoff,
+            workspace: String::new(),
+            copy: None,
+            post_task: None,
+            loose_ends: LooseEnds::default(),
             reply: None,
             delivered: None,
         }
@@ -105,8 +117,8 @@ impl Job {
                 Effect::ReportAfter(pause) => {
                     context.run_later(pause, Self::report);
                 }
-                Effect::Park(conclusion) => self.park(conclusion),
-                Effect::Reply(conclusion) => self.finish(conclusion, context),
+                Effect::Park(conclusion) => self.say(Word::Parked(conclusion), context),
+                Effect::Reply(conclusion) => self.say(Word::Known(conclusion), context),
             }
         }
     }
@@ -126,7 +138,10 @@ impl Job {
         let (sender, receiver) = mpsc::channel(ENTRY_BUFFER);
         self.entries = Some(sender.clone());
         let own = context.address().downgrade().recipient();
+        let copies = self.spec.context.copies.as_ref();
+        self.copy = copies.map(|copies| copies.begin(self.task(), self.started));
         let delivery = Delivery {
+            copy: self.copy.clone(),
             forge: self.spec.context.forge.clone(),
             batching: self.spec.context.batching,
             journal: self.spec.journal.clone(),
@@ -173,6 +188,9 @@ impl Job {
                 },
             });
         self.around = None;
+        if let Some(runtime) = &prepared.runtime {
+            self.workspace.clone_from(&runtime.sandbox.layout().workspace);
+        }
         self.runtime = prepared.runtime;
         self.plan = prepared.plan;
         self.without_steps = prepared.conclusion;
@@ -230,8 +248,7 @@ impl Job {
 
     fn wind_up(&mut self, context: &mut Context<Self>) {
         let (Some(runtime), Some(plan)) = (self.runtime.take(), self.plan.take()) else {
-            let effects = self.state.on_wound_up(self.without_steps, IndexMap::new());
-            self.apply(effects, context);
+            self.on_wound_up(self.without_steps, IndexMap::new(), context);
             return;
         };
         let machine = self.state.take_machine();
@@ -251,8 +268,50 @@ impl Job {
             };
             job.around = None;
             job.refuse_outputs(&mut outputs, context);
-            let effects = job.state.on_wound_up(conclusion, outputs);
-            job.apply(effects, context);
+            job.on_wound_up(conclusion, outputs, context);
+        }));
+    }
+
+    fn on_wound_up(
+        &mut self,
+        conclusion: Conclusion,
+        outputs: IndexMap<String, String>,
+        context: &mut Context<Self>,
+    ) {
+        self.run_post_task(conclusion, context);
+        let effects = self.state.on_wound_up(conclusion, outputs);
+        self.apply(effects, context);
+    }
+
+    /// Runs the operator's program, while the last rows and the report go out.
+    fn run_post_task(&mut self, conclusion: Conclusion, context: &mut Context<Self>) {
+        let Some(program) = self.spec.context.post_task.clone() else {
+            return;
+        };
+        let workspace = std::mem::take(&mut self.workspace);
+        let aftermath = Aftermath::of(&self.spec.claim, workspace, wire_conclusion(conclusion));
+        let (switch, mut stop) = StopSwitch::new();
+        self.post_task = Some(switch);
+        let run = async move {
+            let stopped = async move {
+                stop.above(Stop::No).await;
+            };
+            program.run(&aftermath, stopped).await;
+        };
+        self.loose_end(run, context);
+    }
+
+    /// Does something that must be over before the job's place is free.
+    fn loose_end(&mut self, work: impl Future<Output = ()> + Send + 'static, context: &mut Context<Self>) {
+        self.loose_ends.on_begun();
+        let work = tokio::spawn(work);
+        context.spawn(work.into_actor(self).map(|joined, job, context| {
+            if let Err(panic) = joined {
+                tracing::error!(task = %job.task(), %panic, "runner bug, please report it");
+            }
+            if let Some(word) = job.loose_ends.on_over() {
+                job.answer(word, context);
+            }
         }));
     }
 
@@ -303,6 +362,10 @@ impl Job {
             steps: sealed.steps,
             rows: sealed.rows,
         };
+        if let Some(copy) = self.copy.take() {
+            let end = copy.end(report.stopped, report.task, report.conclusion);
+            self.loose_end(end, context);
+        }
         self.report = Some(report.clone());
         let Some(journal) = self.spec.journal.clone() else {
             let effects = self.state.on_kept();
@@ -355,6 +418,19 @@ impl Job {
             };
             job.apply(effects, context);
         }));
+    }
+
+    fn say(&mut self, word: Word, context: &mut Context<Self>) {
+        if let Some(word) = self.loose_ends.on_word(word) {
+            self.answer(word, context);
+        }
+    }
+
+    fn answer(&mut self, word: Word, context: &mut Context<Self>) {
+        match word {
+            Word::Parked(conclusion) => self.park(conclusion),
+            Word::Known(conclusion) => self.finish(conclusion, context),
+        }
     }
 
     fn park(&mut self, conclusion: Conclusion) {
@@ -413,6 +489,9 @@ impl Handler<KillJob> for Job {
     type Result = ();
 
     fn handle(&mut self, KillJob: KillJob, context: &mut Self::Context) {
+        if let Some(post_task) = &self.post_task {
+            post_task.raise(Stop::Kill);
+        }
         self.kill(context);
     }
 }

@@ -48,7 +48,7 @@ impl Sandboxes for HostSandboxes {
         }
         Box::pin(async move {
             for stale in sweep_stale(&self.root).await {
-                report(&stale);
+                report_stale(&stale);
             }
         })
     }
@@ -80,7 +80,7 @@ impl Sandboxes for HostSandboxes {
 }
 
 /// Says what was found of a runner that was killed.
-fn report(stale: &Stale) {
+pub(crate) fn report_stale(stale: &Stale) {
     let (path, ended) = (stale.path.display(), stale.ended.len());
     match &stale.failure {
         None => tracing::info!(%path, ended, "removed what a killed runner has left"),

@@ -18,6 +18,7 @@ use gantry_engine::plan::Conclusion;
 use gantry_engine::plan::graph::Run;
 use gantry_engine::run::Settings;
 pub use host::HostSandboxes;
+pub(crate) use host::report_stale;
 use tokio::sync::mpsc;
 
 use crate::claimer::Polling;
@@ -100,6 +101,8 @@ pub async fn execute(
         runner_name,
         batching: Batching::IMMEDIATE,
         journal: None,
+        copies: None,
+        post_task: None,
     };
     let supervisor = Supervisor::start_new(context, Polling::with_capacity(capacity));
     let run = supervisor.send(RunUntilDrained);

@@ -44,6 +44,7 @@ use state::{Effect, State};
 use crate::job::{CancelJob, CancelReason};
 use crate::journal::{Backlog, Item, TaskJournal};
 use crate::mailbox::answer;
+use crate::operator::LogCopy;
 
 /// How many entries are taken from the job at once.
 const ENTRIES_AT_ONCE: usize = 64;
@@ -58,6 +59,8 @@ pub struct Delivery {
     pub batching: Batching,
     /// Where everything is kept until it is acknowledged, if anywhere.
     pub journal: Option<TaskJournal>,
+    /// Where the rows are copied to for the operator, if anywhere.
+    pub copy: Option<LogCopy>,
 }
 
 /// Delivers one task's log and step states.
@@ -106,6 +109,7 @@ impl LogStream {
             forge,
             batching,
             journal: Some(journal),
+            copy: None,
         };
         Self::start_with(backlog.task, state, delivery, None, None)
     }
@@ -209,6 +213,7 @@ impl LogStream {
                 .into_actor(self)
                 .map(|(received, entries), stream, context| {
                     stream.entries = Some(entries);
+                    stream.copy(&received);
                     let is_last = received.is_empty();
                     let effects = stream.state.on_entries(received, Instant::now());
                     stream.apply(effects, context);
@@ -217,6 +222,15 @@ impl LogStream {
                     }
                 }),
         );
+    }
+
+    fn copy(&self, entries: &[Entry]) {
+        let Some(copy) = &self.delivery.copy else { return };
+        for entry in entries {
+            if let Entry::Rows(rows) = entry {
+                copy.rows(rows);
+            }
+        }
     }
 
     fn write(&self, items: Vec<Item>, context: &mut Context<Self>) {

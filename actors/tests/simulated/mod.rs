@@ -68,6 +68,8 @@ impl Bench {
             runner_name: "simulated".to_owned(),
             batching: Batching::SERVER,
             journal: Some(opened.connection("forge")),
+            copies: None,
+            post_task: None,
         };
         Life {
             supervisor: Supervisor::start_new(context, gantry_actors::claimer::Polling::with_capacity(1)),

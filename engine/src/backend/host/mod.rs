@@ -16,6 +16,7 @@ mod hash;
 mod kill;
 mod listing;
 mod orphans;
+mod own;
 mod process;
 mod procfs;
 pub(crate) mod program;
@@ -32,20 +33,20 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use tokio::net::unix::pipe::Receiver;
 use tokio::time::Instant;
 
 use self::claim::Claim;
 use self::copy::Selection;
 use self::drain::Drains;
-use self::process::{HostOutput, HostProcess};
+use self::process::{HostOutput, HostProcess, Piped, start_piped};
 use self::tree::{JobTree, STEP_VARIABLE, StepTree, TRACKING_VARIABLE};
 use super::{BoxFuture, Command, Error, Layout, Orphan, ReadError, Sandbox, Started};
 
 pub use self::adopt::{guard_process, reap_adopted};
 pub use self::create::HostOptions;
 pub use self::listing::Listing;
-pub use self::stale::{Stale, sweep_stale};
+pub use self::own::{Finished, OwnProgram, free_bytes};
+pub use self::stale::{Stale, sweep_stale, sweep_stale_before};
 
 /// A job's directories and processes on the machine of the runner.
 pub struct HostSandbox {
@@ -109,27 +110,19 @@ impl HostSandbox {
             source,
         };
         let program = Self::resolve(command)?;
-        let (reader, writer) = std::io::pipe().map_err(failed)?;
-        let pipe = rustix::fs::fstat(&reader)
-            .map_err(|error| failed(error.into()))?
-            .st_ino;
         let mut prepared = spawn::command(&program, self.environment_of(command), Path::new(&command.cwd));
-        prepared
-            .args(command.argv.iter().skip(1))
-            .stdout(writer.try_clone().map_err(failed)?)
-            .stderr(writer);
-        let spawned = spawn::spawn(prepared).map_err(failed)?;
+        prepared.args(command.argv.iter().skip(1));
+        let Piped { spawned, pipe, inode } = start_piped(prepared).map_err(failed)?;
         if let Err(error) = procfs::offer_to_oom_killer(spawned.pid) {
             tracing::debug!(pid = spawned.pid, %error, "failed to adjust the memory killer");
         }
-        let tree = Arc::new(self.step_tree(command, spawned.pid, pipe));
+        let tree = Arc::new(self.step_tree(command, spawned.pid, inode));
         self.remember(&tree);
         let process = HostProcess {
             spawned,
             tree,
             reaped: AtomicBool::new(false),
         };
-        let pipe = Receiver::from_owned_fd(reader.into()).map_err(failed)?;
         let output = HostOutput {
             pipe: Some(pipe),
             drains: Arc::clone(&self.drains),

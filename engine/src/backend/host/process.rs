@@ -7,12 +7,13 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use tokio::net::unix::pipe::Receiver;
+use tokio::process::Command;
 
 use super::blocking;
 use super::drain::Drains;
 use super::kill;
 use super::procfs;
-use super::spawn::Spawned;
+use super::spawn::{self, Spawned};
 use super::storm;
 use super::tree::{StepTree, Tree};
 use crate::backend::{BoxFuture, Error, Exit, Output, Process, Signal};
@@ -58,6 +59,27 @@ pub(super) async fn read_some(pipe: &Receiver, buffer: &mut Vec<u8>) -> io::Resu
             result => return result,
         }
     }
+}
+
+/// A process that was started, and the one pipe that takes both its outputs.
+pub(super) struct Piped {
+    pub spawned: Spawned,
+    pub pipe: Receiver,
+    /// The inode number of the pipe.
+    pub inode: u64,
+}
+
+/// Starts a prepared process whose outputs go into one pipe, so that their order is kept.
+pub(super) fn start_piped(mut command: Command) -> io::Result<Piped> {
+    let (reader, writer) = io::pipe()?;
+    let inode = rustix::fs::fstat(&reader)?.st_ino;
+    command.stdout(writer.try_clone()?).stderr(writer);
+    let spawned = spawn::spawn(command)?;
+    Ok(Piped {
+        spawned,
+        pipe: Receiver::from_owned_fd(reader.into())?,
+        inode,
+    })
 }
 
 pub(super) struct HostProcess {

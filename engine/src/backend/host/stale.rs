@@ -5,6 +5,7 @@ use std::fs::{self, File};
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::SystemTime;
 
 use super::claim::{self, Claim};
 use super::tree::{JobTree, TRACKING_VARIABLE};
@@ -30,8 +31,28 @@ pub struct Stale {
 /// # Cancel safety
 /// A dropped call leaves the rest for the next one.
 pub async fn sweep_stale(root: &Path) -> Vec<Stale> {
+    sweep_those(job_directories(root)).await
+}
+
+/// Does the same as [`sweep_stale`] with the directories that have not changed since a moment.
+///
+/// # Cancel safety
+/// A dropped call leaves the rest for the next one.
+pub async fn sweep_stale_before(root: &Path, moment: SystemTime) -> Vec<Stale> {
+    let mut directories = job_directories(root);
+    directories.retain(|directory| changed(directory).is_some_and(|time| time < moment));
+    sweep_those(directories).await
+}
+
+/// When a job's directory, or the file beside it, has changed last.
+fn changed(directory: &Path) -> Option<SystemTime> {
+    let time = |path: &Path| fs::symlink_metadata(path).ok()?.modified().ok();
+    time(directory).max(time(&claim::path_of(directory)))
+}
+
+async fn sweep_those(directories: BTreeSet<PathBuf>) -> Vec<Stale> {
     let mut swept = Vec::new();
-    for directory in job_directories(root) {
+    for directory in directories {
         match Claim::take_over(&claim::path_of(&directory)) {
             Ok(Some((claim, file))) => swept.push(sweep(directory, claim, file).await),
             Ok(None) => {}

@@ -9,6 +9,7 @@
 mod declare;
 mod identity;
 mod ladder;
+mod operator;
 mod place;
 mod reload;
 mod run;

@@ -5,10 +5,11 @@ use std::sync::Arc;
 
 use anyhow::{Context, anyhow};
 use futures::future::join_all;
-use gantry_actors::claimer::{NoUpkeep, Polling, Slots};
+use gantry_actors::claimer::{Polling, Slots};
 use gantry_actors::engine::chain::Chain;
 use gantry_actors::engine::clock::Clock;
 use gantry_actors::journal::Journal;
+use gantry_actors::operator::Caretaker;
 use gantry_actors::runtime::block_on;
 use gantry_actors::supervisor::StopLevel;
 use tokio::sync::watch;
@@ -19,7 +20,7 @@ use super::ladder::{Ladder, Order};
 use super::reload::reload;
 use super::runner::{Ended, Runner};
 use super::signals::{Signals, Wanted};
-use super::{Wishes, identity, settings};
+use super::{Wishes, identity, operator, settings};
 use crate::cli::exit::{self, Exit};
 use crate::config::{Config, Loaded};
 
@@ -52,7 +53,9 @@ async fn daemon(wishes: Wishes, loaded: Loaded) -> exit::Result {
         // The machine is one, whichever forges its jobs come from.
         runner.service().context.sandboxes.prepare().await;
     }
+    let caretaker = Caretaker::new(slots.clone(), clock, None, None);
     let daemon = Daemon {
+        caretaker: Arc::new(caretaker),
         runners,
         stops: watch::Sender::new(StopLevel::Running),
         ladder: ladder(&loaded.values),
@@ -60,6 +63,7 @@ async fn daemon(wishes: Wishes, loaded: Loaded) -> exit::Result {
         loaded,
         slots,
     };
+    daemon.look_after(&daemon.loaded.values)?;
     let ended = daemon.run(signals).await;
     drop(identities.lock);
     ended
@@ -105,6 +109,7 @@ struct Daemon {
     wishes: Wishes,
     loaded: Loaded,
     slots: Slots,
+    caretaker: Arc<Caretaker>,
 }
 
 impl Daemon {
@@ -114,7 +119,7 @@ impl Daemon {
             let polling = Polling {
                 slots: self.slots.clone(),
                 pacing: runner.service().pacing,
-                upkeep: Arc::new(NoUpkeep),
+                upkeep: self.caretaker.clone(),
             };
             let (runner, stops) = (Arc::clone(runner), self.stops.subscribe());
             async move { runner.serve(polling, stops).await }
@@ -168,6 +173,16 @@ impl Daemon {
         }
     }
 
+    /// Lets the machine be looked after as a configuration says.
+    fn look_after(&self, config: &Config) -> anyhow::Result<()> {
+        let Some(runner) = self.runners.first() else {
+            return Ok(());
+        };
+        let health = operator::health(config, runner.identity())?;
+        self.caretaker.reconfigure(health, operator::clean_up(config));
+        Ok(())
+    }
+
     fn apply(&mut self, new: Loaded) {
         for runner in &self.runners {
             if let Err(error) = runner.reconfigure(&new.values, &self.wishes) {
@@ -177,6 +192,9 @@ impl Daemon {
                 );
                 return;
             }
+        }
+        if let Err(error) = self.look_after(&new.values) {
+            tracing::error!("the machine is looked after as before: {error:#}");
         }
         let runner = &new.values.runner;
         self.slots.resize(runner.capacity.get() as usize);

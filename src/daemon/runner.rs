@@ -16,7 +16,7 @@ use tokio::sync::watch;
 use super::declare::declare;
 use super::identity::Identity;
 use super::place::ByLabel;
-use super::{Wishes, settings};
+use super::{Wishes, operator, settings};
 use crate::config::Config;
 use crate::runner::connection::{VERSION, connect};
 use crate::runner::labels::Labels;
@@ -67,6 +67,8 @@ impl Runner {
             runner_name: identity.name.clone(),
             batching: settings::batching(config),
             journal: Some(journal.connection(&identity.credentials.uuid)),
+            copies: operator::copies(config),
+            post_task: operator::post_task(config)?,
         };
         let pacing = settings::pacing(config, &identity);
         Ok(Self {
@@ -80,6 +82,11 @@ impl Runner {
     /// What people call the runner there.
     pub fn name(&self) -> &str {
         &self.identity.name
+    }
+
+    /// Who the runner is there.
+    pub fn identity(&self) -> &Identity {
+        &self.identity
     }
 
     /// What the runner's jobs are given now.
@@ -119,12 +126,15 @@ impl Runner {
     pub fn reconfigure(self: &Arc<Self>, config: &Config, wishes: &Wishes) -> anyhow::Result<()> {
         let labels = self.identity.labels_by(config, wishes)?;
         let settings = settings::of_jobs(config, &self.identity)?;
+        let post_task = operator::post_task(config)?;
         let pacing = settings::pacing(config, &self.identity);
         let sandboxes = Arc::new(by_label(config, &labels));
         self.services.send_modify(|service| {
             service.context.settings = settings;
             service.context.sandboxes = sandboxes;
             service.context.batching = settings::batching(config);
+            service.context.copies = operator::copies(config);
+            service.context.post_task = post_task;
             service.pacing = pacing;
         });
         let old = std::mem::replace(

@@ -79,11 +79,8 @@ pub async fn execute(
         runner_name,
         secrets,
     } = options;
-    let masks = if settings.show_secrets {
-        Masks::default()
-    } else {
-        masks(&secrets)
-    };
+    let hidden = if settings.show_secrets { &[][..] } else { &secrets };
+    let masks = masks(hidden);
     sandboxes.prepare().await;
     let clock = Clock::start();
     let intake = Arc::new(Prepared::default());

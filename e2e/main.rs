@@ -11,6 +11,7 @@ mod jobs;
 mod life;
 mod loss;
 mod named;
+mod operator;
 mod reload;
 mod rest;
 mod scene;

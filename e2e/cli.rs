@@ -5,7 +5,7 @@ use std::fs;
 use rustix::process::Signal;
 
 use super::harness::Daemon;
-use super::server::Server;
+use super::server::{Repository, Server};
 
 const TWO: &str = include_str!("workflows/two.yaml");
 const PATIENT: &str = include_str!("workflows/patient.yaml");
@@ -13,6 +13,15 @@ const STUBBORN: &str = include_str!("workflows/stubborn.yaml");
 
 /// What the daemon says if a stop has ended jobs before their time, and never otherwise.
 const CANCELLED: &str = "cancelled in progress jobs";
+
+/// A run that was stopped has ended, and not as if all had gone well.
+fn assert_finalized_without_success(repository: &Repository<'_>, run: i64) {
+    let conclusion = repository.conclusion(run);
+    assert!(
+        conclusion.as_deref().is_some_and(|text| text != "success"),
+        "{conclusion:?}"
+    );
+}
 
 #[test]
 fn cli_once() {
@@ -85,11 +94,7 @@ fn cli_shutdown_cancels() {
         server.wait_for_file(&place.path("begun"));
         let said = daemon.stop();
         assert!(said.text.contains(CANCELLED), "{}", said.text);
-        let conclusion = repository.conclusion(run);
-        assert!(
-            conclusion.as_deref().is_some_and(|text| text != "success"),
-            "{conclusion:?}"
-        );
+        assert_finalized_without_success(&repository, run);
         assert!(!repository.log(run, "wait").contains("Z went on"));
         assert!(place.left().is_empty(), "{:?}", place.left());
     }
@@ -112,11 +117,7 @@ fn the_second_and_the_third_signal_do_not_wait() {
         daemon.signal(Signal::TERM);
         let said = daemon.end();
         assert!(said.text.contains(CANCELLED), "{}", said.text);
-        let conclusion = repository.conclusion(run);
-        assert!(
-            conclusion.as_deref().is_some_and(|text| text != "success"),
-            "{conclusion:?}"
-        );
+        assert_finalized_without_success(&repository, run);
         assert!(place.left().is_empty(), "{:?}", place.left());
     }
 }
@@ -131,11 +132,7 @@ fn a_job_that_ignores_everything_is_killed_in_the_end() {
         server.wait_for_file(&place.path("begun"));
         let said = daemon.stop();
         assert!(said.text.contains(CANCELLED), "{}", said.text);
-        let conclusion = repository.conclusion(run);
-        assert!(
-            conclusion.as_deref().is_some_and(|text| text != "success"),
-            "{conclusion:?}"
-        );
+        assert_finalized_without_success(&repository, run);
         assert!(place.left().is_empty(), "{:?}", place.left());
     }
 }

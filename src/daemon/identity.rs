@@ -65,17 +65,7 @@ impl Identity {
 
     /// What holds for the certificates of the forge when git asks it.
     pub fn trust(&self, config: &Config) -> Option<Trust> {
-        let (insecure, tls) = match self.configured(config) {
-            Some(connection) => (connection.insecure, &connection.tls),
-            None => (config.runner.insecure, &config.runner.tls),
-        };
-        let path = |text: &str| (!text.is_empty()).then(|| PathBuf::from(text));
-        let trust = Trust {
-            prefix: self.url(),
-            insecure,
-            ca_file: path(&tls.ca_file),
-            client: path(&tls.cert_file).zip(path(&tls.key_file)),
-        };
+        let trust = self.way(config)?.trust(self.url());
         (!trust.is_trivial()).then_some(trust)
     }
 

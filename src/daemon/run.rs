@@ -115,6 +115,7 @@ struct Daemon {
 impl Daemon {
     /// Serves all forges, and does what signals and time ask for meanwhile.
     async fn run(mut self, mut signals: Signals) -> exit::Result {
+        let is_one_of_several = self.runners.len() > 1;
         let all = join_all(self.runners.iter().map(|runner| {
             let polling = Polling {
                 slots: self.slots.clone(),
@@ -122,7 +123,16 @@ impl Daemon {
                 upkeep: self.caretaker.clone(),
             };
             let (runner, stops) = (Arc::clone(runner), self.stops.subscribe());
-            async move { runner.serve(polling, stops).await }
+            async move {
+                let ended = runner.serve(polling, stops).await;
+                if let Err(error) = &ended
+                    && is_one_of_several
+                {
+                    // The process ends with it only after the other forges, which may be never.
+                    tracing::error!("{error:#}");
+                }
+                ended
+            }
         }));
         tokio::pin!(all);
         loop {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use anyhow::{Context, anyhow};
+use gantry_actors::engine::action::Trust;
 use gantry_actors::protocols::connect::{Address, Client, ClientCertificate, Options, Proxies, Tls};
 
 use crate::config::{self, Secret};
@@ -17,6 +18,18 @@ pub struct Way<'a> {
     insecure: bool,
     tls: &'a config::Tls,
     headers: &'a BTreeMap<String, Secret>,
+}
+
+impl Way<'_> {
+    /// The same for git: whom it trusts below the address `prefix`.
+    pub fn trust(&self, prefix: String) -> Trust {
+        Trust {
+            prefix,
+            insecure: self.insecure,
+            ca_file: path(&self.tls.ca_file),
+            client: path(&self.tls.cert_file).zip(path(&self.tls.key_file)),
+        }
+    }
 }
 
 impl<'a> From<&'a config::Runner> for Way<'a> {

@@ -57,9 +57,7 @@ pub(super) async fn prepare(
     }
     let plan = match intaken.decision {
         Decision::Run(plan) => *plan,
-        Decision::End {
-            conclusion, reason, ..
-        } => {
+        Decision::End { conclusion, reason } => {
             match conclusion {
                 Conclusion::Skipped => say(&shared, &entries, &format!("Skipped: {reason}")).await,
                 _ => fail(&shared, &entries, &reason).await,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use indexmap::IndexMap;
 
 use super::graph::{Effect, JobResult, Library, Run, RunSpec};
-use super::{Conclusion, JobCondition, JobPlan};
+use super::{Conclusion, JobPlan};
 use crate::expr::Object;
 use crate::model::{ClaimedWorkflow, Diagnostic};
 
@@ -39,8 +39,6 @@ pub enum Decision {
         conclusion: Conclusion,
         /// Why, for the workflow's author.
         reason: String,
-        /// What its condition came to.
-        conditions: Vec<JobCondition>,
     },
 }
 
@@ -82,17 +80,10 @@ pub fn plan(claimed: ClaimedJob) -> Result<Decision, Vec<Diagnostic>> {
                 effects.extend(run.on_job_finished(&plan.key, result));
             }
             Effect::Concluded {
-                conclusion,
-                reason,
-                conditions,
-                ..
+                conclusion, reason, ..
             } => {
                 // Of the stand-ins none ends by itself: they have neither a condition nor needs.
-                decided = decided.or(Some(Decision::End {
-                    conclusion,
-                    reason,
-                    conditions,
-                }));
+                decided = decided.or(Some(Decision::End { conclusion, reason }));
             }
             Effect::Cancel { .. } | Effect::Finished(_) => {}
         }
@@ -177,9 +168,7 @@ mod tests {
 
     fn ends(text: &str, needs: &[Need<'_>]) -> (Conclusion, String) {
         match decide(text, needs) {
-            Ok(Decision::End {
-                conclusion, reason, ..
-            }) => (conclusion, reason),
+            Ok(Decision::End { conclusion, reason }) => (conclusion, reason),
             other => panic!("{other:?}"),
         }
     }
